@@ -1,0 +1,76 @@
+// Bootstrap: who am I, who else is there, and how we exchange the first bytes (DESIGN §2, §7).
+//
+// One implementation per kind of launcher: local/ (our own mpirun on one host, and programs started
+// without any launcher); PMIx and PMI follow. It connects once per OS process, until exit.
+// Ownership: owned by the session layer. Threads: called under the lane lock or before threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "platform/file.hpp"
+
+namespace hawser::bootstrap {
+
+using base::Error;
+using base::ErrorClass;
+using base::Identity;
+using base::Result;
+
+/// The secret of a job: a connection proves that it knows it before its first frame is read.
+using JobKey = std::array<std::byte, 32>;
+
+/// What a process is told at its start; constant from then on.
+struct Placement {
+  Identity self;
+  std::uint32_t size = 1;        // processes of the job: indices 0 … size-1
+  JobKey key{};
+  int app_number = 0;            // MPI_APPNUM: which program of the command line
+  int universe_size = 1;         // MPI_UNIVERSE_SIZE
+  std::uint32_t local_rank = 0;  // among the job's processes on this host
+  std::uint32_t local_size = 1;
+  int host_cores = 1;            // that the local ranks share
+  std::string launcher;          // "hawser mpirun", "none", …
+};
+
+class Bootstrap {
+ public:
+  virtual ~Bootstrap() = default;
+
+  [[nodiscard]] virtual const Placement& placement() const = 0;
+
+  /// Publishes VALUE under KEY for the others (an address); may be called once per key, lazily.
+  /// KEY at most 31 bytes, VALUE at most 255.
+  virtual Result<void> publish(std::string_view key, std::span<const std::byte> value) = 0;
+  /// What process INDEX published under KEY; nothing if it has not done so yet.
+  virtual Result<std::optional<std::vector<std::byte>>> look_up(std::uint32_t index,
+                                                                std::string_view key) = 0;
+
+  /// Memory that the local processes share from the start, for hostmem/: processes are numbered
+  /// by local rank in it. Nothing if this bootstrap has no such shortcut.
+  struct HostMemory {
+    const platform::FileDescriptor* fd;
+    std::size_t offset;
+    std::size_t bytes;
+  };
+  [[nodiscard]] virtual std::optional<HostMemory> host_memory() const = 0;
+  /// The local rank of process INDEX, if it is on this host.
+  [[nodiscard]] virtual std::optional<std::uint32_t> local_rank_of(std::uint32_t index) const = 0;
+
+  /// Tells the launcher that this process has called MPI_Init / has finalised, so that an exit in
+  /// between counts as a failure.
+  virtual void report_initialized() = 0;
+  virtual void report_finalized() = 0;
+  /// Ends the whole job with CODE; SENTENCE tells the user why.
+  [[noreturn]] virtual void abort(int code, std::string_view sentence) = 0;
+};
+
+}  // namespace hawser::bootstrap

@@ -1,0 +1,132 @@
+// Comm: a communicator as an object: who is in it, how its frames are addressed, what users cached
+// on it (MPI-5.0 chapter 7). It does no I/O; comm_ops/ creates communicators.
+//
+// Addressing: every process numbers its communicators itself (the context index); frames carry the
+//             index of the *receiver*, learnt when the communicator is created (DESIGN §4). Where
+//             all members chose the same number, one number stands for all.
+// Ownership:  operations in flight hold references.
+// Threads:    immutable after creation, but for name, attributes, error handler, info (guarded by
+//             the user as the standard demands) and `peers` (guarded by the lane).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/attribute/attribute.hpp"
+#include "core/errhandler/errhandler.hpp"
+#include "core/group/group.hpp"
+#include "core/info/info.hpp"
+#include "core/object.hpp"
+
+namespace hawser::core {
+
+/// Messages of one communicator that must never match each other.
+enum class Traffic : std::uint8_t { point_to_point = 0, collective = 1, partitioned = 2, setup = 3 };
+
+/// The context indices that the members of a group chose for a communicator.
+class ContextMap {
+ public:
+  ContextMap() = default;
+  explicit ContextMap(std::uint32_t uniform) : uniform_(uniform) {}
+  /// Kept as one number if all are equal.
+  explicit ContextMap(std::vector<std::uint32_t> by_rank);
+  [[nodiscard]] std::uint32_t of(int rank) const {
+    return by_rank_.empty() ? uniform_ : by_rank_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] std::size_t footprint_bytes() const { return by_rank_.capacity() * 4; }
+
+ private:
+  std::uint32_t uniform_ = 0;
+  std::vector<std::uint32_t> by_rank_;
+};
+
+using GlobalId = std::array<std::uint64_t, 2>;
+
+/// rank -> an object of the layer above (its endpoint); filled at first use, open addressing.
+class PeerCache {
+ public:
+  [[nodiscard]] void* find(int rank) const {
+    if (slots_.empty()) return nullptr;
+    const std::size_t mask = slots_.size() - 1;
+    for (std::size_t i = static_cast<std::size_t>(rank) & mask;; i = (i + 1) & mask) {
+      if (slots_[i].rank == rank) return slots_[i].peer;
+      if (slots_[i].rank < 0) return nullptr;
+    }
+  }
+  void insert(int rank, void* peer);
+  void clear() { slots_.clear(); used_ = 0; }
+
+ private:
+  struct Slot {
+    int rank = -1;
+    void* peer = nullptr;
+  };
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+};
+
+class Comm : public NamedObject {
+ public:
+  struct Description {
+    Ref<Group> group;                // of this side
+    Ref<Group> remote_group;         // intercommunicators only
+    int rank = 0;                    // of this process in `group`
+    GlobalId id{};
+    std::uint32_t context = 0;       // this process's index for it
+    ContextMap contexts;             // of the receivers: `group`, or `remote_group` if there is one
+    Ref<Comm> local;                 // intercommunicators: over `group`, for collective algorithms
+    Ref<Errhandler> errhandler;
+    Object* session = nullptr;       // the session it stems from; null for the world model
+  };
+  explicit Comm(Description description);
+  ~Comm() override;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] bool is_inter() const { return static_cast<bool>(description_.remote_group); }
+  [[nodiscard]] const Group& group() const { return *description_.group; }
+  /// The group that ranks in sends and receives refer to: the remote one of an intercommunicator.
+  [[nodiscard]] const Group& peer_group() const {
+    return is_inter() ? *description_.remote_group : *description_.group;
+  }
+  [[nodiscard]] int peer_count() const { return peer_count_; }
+  [[nodiscard]] const GlobalId& id() const { return description_.id; }
+  [[nodiscard]] std::uint32_t context() const { return description_.context; }
+  [[nodiscard]] std::uint32_t peer_context(int rank) const {
+    return description_.contexts.of(rank);
+  }
+  [[nodiscard]] const ContextMap& contexts() const { return description_.contexts; }
+  /// Of an intercommunicator: an intracommunicator over the local group.
+  [[nodiscard]] Comm& local() const { return *description_.local; }
+  [[nodiscard]] Object* session() const { return description_.session; }
+
+  [[nodiscard]] Errhandler& errhandler() const { return *description_.errhandler; }
+  void set_errhandler(Ref<Errhandler> errhandler) {
+    description_.errhandler = std::move(errhandler);
+  }
+  [[nodiscard]] AttributeSet& attributes() { return attributes_; }
+  /// Hints that the user set; may be null.
+  [[nodiscard]] Info* info() const { return info_.get(); }
+  void set_info(Ref<Info> info) { info_ = std::move(info); }
+
+  [[nodiscard]] PeerCache& peers() { return peers_; }
+  /// The next tag for the messages of one collective call: equal on all members, since they call
+  /// collectives in the same order.
+  [[nodiscard]] int next_collective_tag() { return collective_tag_ = (collective_tag_ + 1) & 0x3fffffff; }
+
+  [[nodiscard]] Comparison compare(const Comm& other) const;
+
+ private:
+  Description description_;
+  int rank_;
+  int size_;
+  int peer_count_;
+  int collective_tag_ = 0;
+  AttributeSet attributes_;
+  Ref<Info> info_;
+  PeerCache peers_;
+};
+
+}  // namespace hawser::core

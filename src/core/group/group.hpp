@@ -1,0 +1,74 @@
+// Group: an immutable ordered set of processes (MPI-5.0 §7.3).
+//
+// Stored in the smallest of three forms (DESIGN §4): identity (0, 1, …, n-1 of one job at epoch 0),
+// stride, or list; a world of a million ranks costs as much as one of two.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "core/object.hpp"
+
+namespace hawser::core {
+
+using base::Identity;
+
+/// MPI_UNDEFINED.
+inline constexpr int undefined_rank = -32766;
+
+enum class Comparison : int { ident = 201, congruent = 202, similar = 203, unequal = 204 };
+
+class Group : public Object {
+ public:
+  struct Range {
+    int first;
+    int last;
+    int stride;
+  };
+
+  /// The processes FIRST, FIRST+STRIDE, … (SIZE of them) of JOB, at epoch 0.
+  static Ref<Group> of_stride(std::uint64_t job, std::uint32_t first, std::int32_t stride, int size);
+  /// Any list of distinct processes; compressed to a stride where it is one.
+  static Ref<Group> of_list(std::vector<Identity> members);
+  static Ref<Group> empty();
+
+  [[nodiscard]] int size() const;
+  /// RANK must be in [0, size()).
+  [[nodiscard]] Identity member(int rank) const;
+  /// The rank of IDENTITY or undefined_rank; constant expected time.
+  [[nodiscard]] int rank_of(const Identity& identity) const;
+  /// Bytes that this group takes, for the memory ledger.
+  [[nodiscard]] std::size_t footprint_bytes() const;
+
+  [[nodiscard]] Comparison compare(const Group& other) const;  // ident, similar or unequal
+  [[nodiscard]] Ref<Group> union_with(const Group& other) const;
+  [[nodiscard]] Ref<Group> intersection_with(const Group& other) const;
+  [[nodiscard]] Ref<Group> difference_with(const Group& other) const;
+  /// MPI_ERR_RANK if a rank is outside [0, size()) or appears twice.
+  Result<Ref<Group>> include(std::span<const int> ranks) const;
+  Result<Ref<Group>> exclude(std::span<const int> ranks) const;
+  /// MPI_ERR_ARG for a zero stride, MPI_ERR_RANK for ranks outside or repeated.
+  Result<Ref<Group>> include_ranges(std::span<const Range> ranges) const;
+  Result<Ref<Group>> exclude_ranges(std::span<const Range> ranges) const;
+
+ private:
+  struct Stride {
+    std::uint64_t job;
+    std::uint32_t first;
+    std::int32_t stride;
+    int size;
+  };
+  struct List;
+  explicit Group(Stride stride);
+  explicit Group(std::unique_ptr<List> list);
+  ~Group() override;
+
+  Stride stride_{};
+  std::unique_ptr<List> list_;  // null: the stride form
+};
+
+}  // namespace hawser::core

@@ -1,0 +1,98 @@
+// Backend: the contract of MPI point-to-point (DESIGN §3). Channels + matching is one
+// implementation, networks that match in the NIC will be another; a process uses exactly one.
+// Collectives, RMA, partitioned communication and all above use nothing else.
+//
+// Ownership: user buffers stay the user's until the request completes; requests and messages are
+//            references. Communicators are retained by the operations that use them.
+// Threads:   every call, progress() included, is made under the lane lock of the Engine.
+// Errors:    what is wrong with a message (truncation, a dead peer) is the request's error; a Result
+//            says that an operation could not be started.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.hpp"
+#include "core/comm/comm.hpp"
+#include "core/datatype/datatype.hpp"
+#include "core/request/request.hpp"
+
+namespace hawser::p2p {
+
+using base::Count;
+using base::Ref;
+using base::Result;
+using core::Comm;
+using core::Datatype;
+using core::Request;
+using core::Status;
+using core::Traffic;
+
+inline constexpr int any_source = -1;
+inline constexpr int any_tag = -2;
+inline constexpr int proc_null = -3;
+/// MPI_TAG_UB.
+inline constexpr int tag_max = 0x7fffffff;
+
+/// COUNT items of TYPE (committed) at DATA. Retained by an operation that outlives the call.
+struct Buffer {
+  void* data = nullptr;
+  Count count = 0;
+  Datatype* type = nullptr;
+};
+struct ConstBuffer {
+  const void* data = nullptr;
+  Count count = 0;
+  Datatype* type = nullptr;
+};
+
+/// What is matched: communicator and kind of traffic, peer's rank in comm.peer_group(), tag.
+/// A receive may say any_source and any_tag. proc_null is dealt with by the Engine, never here.
+struct Envelope {
+  Comm* comm = nullptr;
+  int peer = 0;
+  int tag = 0;
+  Traffic traffic = Traffic::point_to_point;
+};
+
+enum class SendMode : std::uint8_t {
+  standard,
+  synchronous,  // completes once matched
+  ready,        // the receive is posted already; treated as standard
+};
+
+/// A message taken out of matching by a matched probe; owned by the user's handle.
+class Message : public core::Object {
+ public:
+  [[nodiscard]] const Status& status() const { return status_; }
+  [[nodiscard]] Comm& comm() const { return *comm_; }
+
+ protected:
+  Message(Ref<Comm> comm, const Status& status) : comm_(std::move(comm)), status_(status) {}
+
+ private:
+  Ref<Comm> comm_;
+  Status status_;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  /// Sends now, without a request, if the message is small and its channel has room. False: nothing
+  /// was done; call isend. Standard mode only.
+  virtual bool try_send(const ConstBuffer& buffer, const Envelope& envelope) = 0;
+  virtual Result<Ref<Request>> isend(const ConstBuffer& buffer, const Envelope& envelope,
+                                     SendMode mode) = 0;
+  virtual Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope) = 0;
+  /// True and *status filled if a matching message has arrived.
+  virtual bool iprobe(const Envelope& envelope, Status* status) = 0;
+  /// Null if there is none.
+  virtual Ref<Message> improbe(const Envelope& envelope) = 0;
+  virtual Result<Ref<Request>> imrecv(const Buffer& buffer, Ref<Message> message) = 0;
+  /// Moves messages; true if anything happened. Never blocks, never calls user code.
+  virtual bool progress() = 0;
+  /// True once every frame that this process was asked to send has left it.
+  virtual bool is_drained() = 0;
+};
+
+}  // namespace hawser::p2p

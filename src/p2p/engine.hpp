@@ -1,0 +1,133 @@
+// Engine: a backend, the lane lock around it, and the only place in the library that blocks.
+//
+// Everything above (collectives, comm_ops, the binding) sends, receives and waits through it.
+// Ownership: owned by the Process; borrows backend and waiter.
+// Threads:   all public calls are thread-safe once set_threaded(true); before, only one thread may
+//            use the process and no lock is taken (MPI_THREAD_SINGLE … SERIALIZED).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "p2p/backend.hpp"
+#include "p2p/waiter.hpp"
+
+namespace hawser::p2p {
+
+/// Work that progress drives outside of the lane lock, because it may call user code: the plans of
+/// nonblocking collectives.
+class ProgressSource {
+ public:
+  virtual ~ProgressSource() = default;
+  /// True if anything happened. Re-entered neither by one thread nor by two at a time for the
+  /// same piece of work; the source sees to it.
+  virtual bool advance() = 0;
+};
+
+class Engine {
+ public:
+  Engine(Backend& backend, Waiter& waiter) : backend_(backend), waiter_(waiter) {}
+
+  void set_threaded(bool threaded) { threaded_ = threaded; }
+  [[nodiscard]] bool is_threaded() const { return threaded_; }
+
+  // Each takes proc_null as a peer: such a send or receive completes at once and empty.
+  Result<void> send(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
+  /// *status (may be null) gets source, tag, bytes and error; an error of the message is returned.
+  Result<void> recv(const Buffer& buffer, const Envelope& envelope, Status* status);
+  Result<Ref<Request>> isend(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
+  Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope);
+  Result<bool> iprobe(const Envelope& envelope, Status* status);
+  Result<void> probe(const Envelope& envelope, Status* status);
+  /// Null if there is none. proc_null gives a message whose receive completes empty.
+  Result<Ref<Message>> improbe(const Envelope& envelope);
+  Result<Ref<Message>> mprobe(const Envelope& envelope);
+  Result<Ref<Request>> imrecv(const Buffer& buffer, Ref<Message> message);
+
+  /// One round of progress: the backend under the lane lock, then the sources.
+  bool progress();
+  /// Returns once DONE() is true; progresses, spins and sleeps in between. DONE must depend only on
+  /// what progress() or another thread inside this Engine changes.
+  template <class Done>
+  void wait_until(Done&& done);
+  void wait(const Request& request) {
+    wait_until([&] { return request.is_complete(); });
+  }
+  /// Told by whoever completes something that another thread may be waiting for.
+  void notify() {
+    if (sleepers_.load(std::memory_order_seq_cst) > 0) waiter_.wake();
+  }
+
+  void add_source(ProgressSource& source);
+  void remove_source(ProgressSource& source);
+
+  [[nodiscard]] Backend& backend() { return backend_; }
+  [[nodiscard]] Waiter& waiter() { return waiter_; }
+  /// Ranks on this host outnumber its cores: waiting ranks sleep at once, and collectives prefer
+  /// few wake-ups over short paths.
+  [[nodiscard]] bool is_oversubscribed() const { return waiter_.spin_ns() == 0; }
+
+ private:
+  friend class LaneLock;
+
+  Backend& backend_;
+  Waiter& waiter_;
+  bool threaded_ = false;
+  std::recursive_mutex mutex_;
+  std::atomic<int> sleepers_{0};
+  std::vector<ProgressSource*> sources_;
+};
+
+/// Holds the lane lock of an Engine for a scope, if the process is threaded.
+class LaneLock {
+ public:
+  explicit LaneLock(Engine& engine) : engine_(engine), locked_(engine.threaded_) {
+    if (locked_) engine_.mutex_.lock();
+  }
+  ~LaneLock() {
+    if (locked_) engine_.mutex_.unlock();
+  }
+  LaneLock(const LaneLock&) = delete;
+  LaneLock& operator=(const LaneLock&) = delete;
+
+ private:
+  Engine& engine_;
+  const bool locked_;
+};
+
+template <class Done>
+void Engine::wait_until(Done&& done) {
+  constexpr int polls_per_clock_look = 32;
+  std::uint64_t idle_since_ns = 0;
+  int polls = 0;
+  while (!done()) {
+    if (progress()) {
+      idle_since_ns = 0;
+      continue;
+    }
+    if (++polls % polls_per_clock_look != 0 && waiter_.spin_ns() != 0) {
+      waiter_.relax();
+      continue;
+    }
+    const std::uint64_t now = waiter_.now_ns();
+    if (idle_since_ns == 0) idle_since_ns = now;
+    if (now - idle_since_ns < waiter_.spin_ns()) {
+      waiter_.relax();
+      continue;
+    }
+    // Announce, look once more, then sleep: a message that arrives in between wakes us.
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    waiter_.prepare();
+    if (done() || progress()) {
+      waiter_.cancel();
+    } else {
+      waiter_.sleep();
+    }
+    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+    idle_since_ns = 0;
+  }
+}
+
+}  // namespace hawser::p2p
