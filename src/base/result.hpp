@@ -37,6 +37,7 @@ enum class ErrorClass : int {
   in_status = 19,
   access = 20,
   assertion = 22,
+  conversion = 25,
   info_key = 31,
   info_nokey = 32,
   info_value = 33,

@@ -5,7 +5,8 @@
 //           futex until somebody stored `awake`.
 // Waker:    makes its message visible, then wake(): if the word says `asleep`, store `awake` and
 //           wake the futex.
-// Ordering: the waker's message store must not pass its load of the word, nor the sleeper's store of
+// Ordering: the waker's message store must not pass its load of the word, nor the sleeper's store
+// of
 //           the word its look for work. One side pays for the fence, job-wide, fixed at start:
 //           the sleeper (membarrier) where cores are free, so that a send costs no fence; the
 //           waker where ranks outnumber cores and sleeping is the common case.
@@ -27,8 +28,8 @@ struct alignas(64) WakeWord {
   static constexpr std::uint32_t asleep = 1;
 
   std::atomic<std::uint32_t> word;
-  /// Raised by a process that knocks at this one's door (a connection waits to be accepted), so that
-  /// polling needs no system call. Cleared by the owner before it looks.
+  /// Raised by a process that knocks at this one's door (a connection waits to be accepted), so
+  /// that polling needs no system call. Cleared by the owner before it looks.
   std::atomic<std::uint32_t> knock;
 };
 static_assert(sizeof(WakeWord) == 64);
@@ -43,8 +44,13 @@ class Sleeper {
   Sleeper(WakeWord& word, FencePayer payer) : word_(word), payer_(payer) {}
 
   void announce() {
-    word_.word.store(WakeWord::asleep, std::memory_order_seq_cst);
-    if (payer_ == FencePayer::sleeper) platform::global_barrier();
+    word_.word.store(WakeWord::asleep, std::memory_order_relaxed);
+    if (payer_ == FencePayer::sleeper) {
+      platform::global_barrier();
+    } else {
+      // Not a seq_cst store alone: that would not order the loads of the look behind it.
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
   }
   void sleep() {
     while (word_.word.load(std::memory_order_acquire) == WakeWord::asleep)
@@ -69,7 +75,8 @@ class Waker {
       // The sleeper's membarrier orders us; the compiler must not.
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
-    if (word.word.load(std::memory_order_relaxed) == WakeWord::asleep) [[unlikely]] rouse(word);
+    if (word.word.load(std::memory_order_relaxed) == WakeWord::asleep) [[unlikely]]
+      rouse(word);
   }
   /// Wakes whatever the word says; for knocks and for threads of one process.
   static void rouse(WakeWord& word);

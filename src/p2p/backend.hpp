@@ -45,6 +45,12 @@ struct ConstBuffer {
   Datatype* type = nullptr;
 };
 
+/// Where the data of items of TYPE at DATA begins. By integers, since DATA may be MPI_BOTTOM.
+inline std::byte* first_byte(const void* data, const Datatype& type) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(data) +
+                                      static_cast<std::uintptr_t>(type.true_lower_bound()));
+}
+
 /// What is matched: communicator and kind of traffic, peer's rank in comm.peer_group(), tag.
 /// A receive may say any_source and any_tag. proc_null is dealt with by the Engine, never here.
 struct Envelope {

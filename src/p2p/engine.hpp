@@ -122,6 +122,8 @@ void Engine::wait_until(Done&& done) {
     waiter_.prepare();
     if (done() || progress()) {
       waiter_.cancel();
+      // Another thread may have gone to sleep on the announcement that we took back.
+      if (threaded_) waiter_.wake();
     } else {
       waiter_.sleep();
     }

@@ -71,8 +71,9 @@ Result<FileDescriptor> create_anonymous_file(const char* label, std::size_t byte
 }
 
 Result<void> allocate_pages(const FileDescriptor& fd, std::size_t offset, std::size_t bytes) {
-  const int reason =
-      ::posix_fallocate(fd.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  int reason = EINTR;  // a signal stops it half-way; what it has done stays done
+  while (reason == EINTR)
+    reason = ::posix_fallocate(fd.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes));
   if (reason == 0) return {};
   errno = reason;
   return system_error(ErrorClass::no_mem, fmt::format("allocating {} shared bytes", bytes));
@@ -84,9 +85,14 @@ Result<std::size_t> file_size(const FileDescriptor& fd) {
   return static_cast<std::size_t>(status.st_size);
 }
 
-std::size_t page_bytes() {
-  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+bool is_sealed_against_shrinking(const FileDescriptor& fd) {
+  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
+
+void close_on_exec(const FileDescriptor& fd) { ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC); }
+
+std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 std::size_t round_to_pages(std::size_t bytes) {
   const std::size_t page = page_bytes();

@@ -76,6 +76,10 @@ Result<FileDescriptor> create_anonymous_file(const char* label, std::size_t byte
 /// running out is an error here and no SIGBUS later. MPI_ERR_NO_MEM.
 Result<void> allocate_pages(const FileDescriptor& fd, std::size_t offset, std::size_t bytes);
 Result<std::size_t> file_size(const FileDescriptor& fd);
+/// False too for a number that is not open or is no anonymous file.
+bool is_sealed_against_shrinking(const FileDescriptor& fd);
+/// Keeps FD from the programs that this process starts.
+void close_on_exec(const FileDescriptor& fd);
 std::size_t page_bytes();
 /// BYTES rounded up to whole pages.
 std::size_t round_to_pages(std::size_t bytes);

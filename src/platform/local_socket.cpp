@@ -8,15 +8,21 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/assert.hpp"
-
 namespace hawser::platform {
 
 namespace {
 
+/// Names come from other processes, too.
+Result<void> check_name(std::string_view name) {
+  constexpr std::size_t bytes_max = sizeof(sockaddr_un::sun_path) - 1;
+  if (!name.empty() && name.size() <= bytes_max) return {};
+  return Error(ErrorClass::other,
+               fmt::format("the name of an abstract socket has {} bytes; from 1 to {} are possible",
+                           name.size(), bytes_max));
+}
+
 /// An abstract address: a zero byte, then the name, without a terminator.
 socklen_t make_address(std::string_view name, sockaddr_un* address) {
-  HAWSER_ASSERT(name.size() + 1 <= sizeof(address->sun_path));
   *address = sockaddr_un{};
   address->sun_family = AF_UNIX;
   std::memcpy(address->sun_path + 1, name.data(), name.size());
@@ -35,6 +41,7 @@ FileDescriptor open_socket() {
 }  // namespace
 
 Result<LocalSocket> LocalSocket::listen(std::string_view name) {
+  HAWSER_TRY(check_name(name));
   sockaddr_un address;
   const socklen_t bytes = make_address(name, &address);
   FileDescriptor fd = open_socket();
@@ -46,6 +53,7 @@ Result<LocalSocket> LocalSocket::listen(std::string_view name) {
 }
 
 Result<LocalSocket> LocalSocket::connect(std::string_view name) {
+  HAWSER_TRY(check_name(name));
   sockaddr_un address;
   const socklen_t bytes = make_address(name, &address);
   FileDescriptor fd = open_socket();
@@ -87,7 +95,8 @@ LocalSocket::Received LocalSocket::receive(std::span<std::byte> packet, std::siz
   message.msg_iovlen = 1;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   message.msg_control = control.data();
-  message.msg_controllen = control.size();
+  // Not all of `control`: its padding has room for a second descriptor, which nobody would close.
+  message.msg_controllen = CMSG_LEN(sizeof(int));
   const ssize_t got = ::recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC);
   if (got < 0) {
     const bool try_later = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;

@@ -1,8 +1,8 @@
 #include "platform/process.hpp"
 
-#include <poll.h>
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
 
 namespace hawser::platform {
 
@@ -26,13 +29,22 @@ std::string host_name() {
   return ::uname(&name) == 0 ? std::string(name.nodename) : std::string("localhost");
 }
 
-FileDescriptor open_process(pid_t pid) {
-  return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
-
-bool is_running(const FileDescriptor& pidfd) {
-  pollfd query{pidfd.get(), POLLIN, 0};
-  return ::poll(&query, 1, 0) == 0;
+std::uint64_t start_time(pid_t pid) {
+  std::array<char, 32> path{};
+  *fmt::format_to_n(path.data(), path.size() - 1, "/proc/{}/stat", pid).out = '\0';
+  const FileDescriptor file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> text{};
+  const ssize_t got = file.is_open() ? ::read(file.get(), text.data(), text.size() - 1) : -1;
+  if (got <= 0) return 0;
+  // The command's name, in parentheses, may hold anything; fields are counted from its end on.
+  std::istringstream fields(
+      std::string(text.data()).substr(std::string_view(text.data()).find_last_of(')') + 1));
+  std::string field;
+  fields >> field;
+  if (field == "Z" || field == "X") return 0;
+  constexpr int fields_from_state_to_start_time = 19;
+  for (int i = 0; i < fields_from_state_to_start_time; ++i) fields >> field;
+  return std::strtoull(field.c_str(), nullptr, 10);
 }
 
 std::int64_t read_memory(pid_t pid, std::span<const MemoryPiece> local,
@@ -50,8 +62,7 @@ std::int64_t read_memory(pid_t pid, std::span<const MemoryPiece> local,
                  convert);
   std::transform(remote.begin(), remote.begin() + static_cast<std::ptrdiff_t>(from_count),
                  from.begin(), convert);
-  const ssize_t copied =
-      ::process_vm_readv(pid, to.data(), to_count, from.data(), from_count, 0);
+  const ssize_t copied = ::process_vm_readv(pid, to.data(), to_count, from.data(), from_count, 0);
   return copied < 0 ? -static_cast<std::int64_t>(errno) : static_cast<std::int64_t>(copied);
 }
 

@@ -23,10 +23,9 @@ int usable_cores();
 /// The host's name as uname(2) tells it.
 std::string host_name();
 
-/// A handle to process PID that tells its death apart from a reuse of its number.
-FileDescriptor open_process(pid_t pid);
-/// False once the process behind PIDFD has ended (zombies count as ended).
-bool is_running(const FileDescriptor& pidfd);
+/// When process PID started, in the kernel's ticks: with the pid it names one process for ever,
+/// without a descriptor. 0 if there is none or it has ended (zombies count as ended).
+std::uint64_t start_time(pid_t pid);
 
 /// Copies from another process (process_vm_readv): all pieces of REMOTE, in order, into the pieces
 /// of LOCAL. Returns the bytes copied, or the error number negated.

@@ -8,15 +8,24 @@
 //   | hostmem area     |  wake words and blocks; belongs to hostmem/
 //   +------------------+ bytes
 //
+// The layout is a function of `size` and `host_bytes` alone, so that attaching can check all of it.
 // A rank inherits it as the file descriptor whose number stands in HAWSER_JOB_FD, and its index in
 // HAWSER_JOB_INDEX. Without these a process is a job of one and makes its own.
 // Crash safety: no locks. Each entry has one writer; a value is valid once its `published` word was
 // stored with release. The abort record is claimed by one compare-and-swap.
+// Ownership: JobSegment owns the descriptor and its mapping of header and entries; the host area is
+// mapped by hostmem/. The memory lives until the last process that holds it ends.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bootstrap/bootstrap.hpp"
+#include "platform/file.hpp"
 
 namespace hawser::bootstrap {
 
@@ -25,6 +34,11 @@ inline constexpr const char* job_index_variable = "HAWSER_JOB_INDEX";
 
 inline constexpr std::uint64_t job_segment_magic = 0x315f4a5253574148ULL;  // "HAWSRJ_1"
 inline constexpr std::uint32_t job_segment_version = 1;
+
+/// Processes of one job on one host, at most.
+inline constexpr std::uint32_t job_processes_max = 65536;
+/// What hostmem/ gets of the segment for each process.
+inline constexpr std::size_t host_bytes_per_process = 4096;
 
 enum class ProcessState : std::uint32_t { starting = 0, initialized = 1, finalized = 2 };
 
@@ -38,14 +52,14 @@ struct AbortRecord {
 struct JobHeader {
   std::uint64_t magic;
   std::uint32_t version;
-  std::uint32_t size;       // processes of the job
-  std::uint64_t job;        // random
-  std::uint64_t bytes;      // of the whole segment
+  std::uint32_t size;   // processes of the job
+  std::uint64_t job;    // random
+  std::uint64_t bytes;  // of the whole segment
   std::uint64_t entries_offset;
   std::uint64_t host_offset;
   std::uint64_t host_bytes;
-  std::int32_t launcher_pid;
-  std::int32_t host_cores;  // that the ranks share
+  std::int32_t launcher_pid;  // 0: no launcher
+  std::int32_t host_cores;    // that the ranks share
   std::byte key[32];
   AbortRecord abort;
 };
@@ -68,5 +82,54 @@ struct ProcessEntry {
 };
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(sizeof(JobHeader) == 608 && sizeof(ProcessEntry) == 1200,
+              "a changed layout needs a new job_segment_version");
+
+class JobSegment {
+ public:
+  struct Request {
+    std::uint32_t size = 1;
+    std::size_t host_bytes = host_bytes_per_process;
+    std::int32_t launcher_pid = 0;
+    std::int32_t host_cores = 1;
+  };
+  /// A new job: random number and key, no process connected yet. All of its memory is allocated.
+  static Result<JobSegment> create(const Request& request);
+  /// The job behind FD, which came from outside: every field is checked before it is used. FD is
+  /// taken over only on success, because the number may stand for a file of somebody else's.
+  static Result<JobSegment> attach(platform::FileDescriptor& fd);
+
+  /// The constant part of the header, as it was when this process checked it.
+  struct Facts {
+    std::uint64_t job;
+    JobKey key;
+    std::uint32_t size;
+    std::int32_t launcher_pid;
+    std::int32_t host_cores;
+    std::size_t host_offset;
+    std::size_t host_bytes;
+  };
+  [[nodiscard]] const Facts& facts() const { return facts_; }
+  [[nodiscard]] const platform::FileDescriptor& fd() const { return fd_; }
+  [[nodiscard]] ProcessEntry& entry(std::uint32_t index) const;
+
+  struct Abort {
+    int code;
+    std::uint32_t index;
+    std::string sentence;
+  };
+  /// Only the first call of a job counts. A sentence that is too long is cut.
+  void record_abort(const Abort& abort) const;
+  [[nodiscard]] std::optional<Abort> recorded_abort() const;
+
+ private:
+  JobSegment(platform::FileDescriptor fd, platform::Mapping mapping, const Facts& facts)
+      : fd_(std::move(fd)), mapping_(std::move(mapping)), facts_(facts) {}
+  [[nodiscard]] JobHeader& header() const;
+
+  platform::FileDescriptor fd_;
+  platform::Mapping mapping_;
+  Facts facts_;
+};
 
 }  // namespace hawser::bootstrap

@@ -38,9 +38,9 @@ struct KeyvalTable::State {
                    fmt::format("keyval {} was never created, or was freed", id));
     }
     if (found->second->kind() != kind) {
-      return Error(ErrorClass::keyval, fmt::format("keyval {} is for attributes of {}, not of {}",
-                                                   id, kind_name(found->second->kind()),
-                                                   kind_name(kind)));
+      return Error(ErrorClass::keyval,
+                   fmt::format("keyval {} is for attributes of {}, not of {}", id,
+                               kind_name(found->second->kind()), kind_name(kind)));
     }
     return found;
   }
@@ -53,8 +53,8 @@ int KeyvalTable::create(KeyvalKind kind, AttributeCopy copy, AttributeDelete des
   const std::lock_guard lock(state_->mutex);
   HAWSER_ASSERT(state_->next_id < std::numeric_limits<int>::max());
   const int id = state_->next_id++;
-  state_->keyvals.emplace(
-      id, base::make_ref<Keyval>(kind, id, std::move(copy), std::move(destroy)));
+  state_->keyvals.emplace(id,
+                          base::make_ref<Keyval>(kind, id, std::move(copy), std::move(destroy)));
   return id;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -23,7 +24,12 @@
 namespace hawser::core {
 
 /// Messages of one communicator that must never match each other.
-enum class Traffic : std::uint8_t { point_to_point = 0, collective = 1, partitioned = 2, setup = 3 };
+enum class Traffic : std::uint8_t {
+  point_to_point = 0,
+  collective = 1,
+  partitioned = 2,
+  setup = 3
+};
 
 /// The context indices that the members of a group chose for a communicator.
 class ContextMap {
@@ -35,7 +41,9 @@ class ContextMap {
   [[nodiscard]] std::uint32_t of(int rank) const {
     return by_rank_.empty() ? uniform_ : by_rank_[static_cast<std::size_t>(rank)];
   }
-  [[nodiscard]] std::size_t footprint_bytes() const { return by_rank_.capacity() * 4; }
+  [[nodiscard]] std::size_t footprint_bytes() const {
+    return by_rank_.capacity() * sizeof(std::uint32_t);
+  }
 
  private:
   std::uint32_t uniform_ = 0;
@@ -45,40 +53,55 @@ class ContextMap {
 using GlobalId = std::array<std::uint64_t, 2>;
 
 /// rank -> an object of the layer above (its endpoint); filled at first use, open addressing.
+/// At least half of the slots are free, so that a search ends soon.
 class PeerCache {
  public:
   [[nodiscard]] void* find(int rank) const {
     if (slots_.empty()) return nullptr;
-    const std::size_t mask = slots_.size() - 1;
-    for (std::size_t i = static_cast<std::size_t>(rank) & mask;; i = (i + 1) & mask) {
-      if (slots_[i].rank == rank) return slots_[i].peer;
-      if (slots_[i].rank < 0) return nullptr;
-    }
+    const Slot& slot = slots_[slot_of(rank)];
+    return slot.rank == rank ? slot.peer : nullptr;
   }
+  /// Replaces what was there under RANK.
   void insert(int rank, void* peer);
-  void clear() { slots_.clear(); used_ = 0; }
+  void clear() {
+    slots_.clear();
+    used_ = 0;
+  }
+  [[nodiscard]] std::size_t footprint_bytes() const { return slots_.capacity() * sizeof(Slot); }
 
  private:
   struct Slot {
     int rank = -1;
     void* peer = nullptr;
   };
-  std::vector<Slot> slots_;
+
+  /// Where RANK is, or else where it would go. Multiplied by the golden ratio, because peers are
+  /// often a power of two apart, which a mask alone would send to one slot.
+  [[nodiscard]] std::size_t slot_of(int rank) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t i = (static_cast<std::uint32_t>(rank) * 0x9e3779b9U) >> shift_;
+    while (slots_[i].rank != rank && slots_[i].rank >= 0) i = (i + 1) & mask;
+    return i;
+  }
+  void grow();
+
+  std::vector<Slot> slots_;  // a power of two of them, or none
   std::size_t used_ = 0;
+  int shift_ = 32;  // 32 - log2(slots_.size())
 };
 
 class Comm : public NamedObject {
  public:
   struct Description {
-    Ref<Group> group;                // of this side
-    Ref<Group> remote_group;         // intercommunicators only
-    int rank = 0;                    // of this process in `group`
+    Ref<Group> group;         // of this side
+    Ref<Group> remote_group;  // intercommunicators only
+    int rank = 0;             // of this process in `group`
     GlobalId id{};
-    std::uint32_t context = 0;       // this process's index for it
-    ContextMap contexts;             // of the receivers: `group`, or `remote_group` if there is one
-    Ref<Comm> local;                 // intercommunicators: over `group`, for collective algorithms
-    Ref<Errhandler> errhandler;
-    Object* session = nullptr;       // the session it stems from; null for the world model
+    std::uint32_t context = 0;   // this process's index for it
+    ContextMap contexts;         // of the receivers: `group`, or `remote_group` if there is one
+    Ref<Comm> local;             // intercommunicators: over `group`, for collective algorithms
+    Ref<Errhandler> errhandler;  // never null
+    Object* session = nullptr;   // the session it stems from; null for the world model
   };
   explicit Comm(Description description);
   ~Comm() override;
@@ -114,8 +137,12 @@ class Comm : public NamedObject {
   [[nodiscard]] PeerCache& peers() { return peers_; }
   /// The next tag for the messages of one collective call: equal on all members, since they call
   /// collectives in the same order.
-  [[nodiscard]] int next_collective_tag() { return collective_tag_ = (collective_tag_ + 1) & 0x3fffffff; }
+  [[nodiscard]] int next_collective_tag() {
+    return collective_tag_ = (collective_tag_ + 1) & 0x3fffffff;
+  }
 
+  /// ident: the same object; congruent: equal groups, another context; similar: equal members in
+  /// another order.
   [[nodiscard]] Comparison compare(const Comm& other) const;
 
  private:

@@ -46,16 +46,16 @@ enum class Combiner : int {
 
 /// What a basic element is made of: decides reductions and the external32 conversion.
 enum class Scalar : std::uint8_t {
-  bytes,        // MPI_BYTE, MPI_PACKED: uninterpreted
-  character,    // MPI_CHAR, MPI_CHARACTER: uninterpreted, but printable
+  bytes,      // MPI_BYTE, MPI_PACKED: uninterpreted
+  character,  // MPI_CHAR, MPI_CHARACTER: uninterpreted, but printable
   wide_character,
-  boolean,      // C and C++ bool: one byte
-  logical,      // Fortran LOGICAL of any size: zero is false
+  boolean,  // C and C++ bool: one byte
+  logical,  // Fortran LOGICAL of any size: zero is false
   signed_integer,
   unsigned_integer,
-  floating,         // IEEE 754 binary16/32/64/128
-  long_double,      // the platform's long double (x87 80 bit in 16 bytes on x86-64)
-  complex_floating,     // two floatings
+  floating,          // IEEE 754 binary16/32/64/128
+  long_double,       // the platform's long double (x87 80 bit in 16 bytes on x86-64)
+  complex_floating,  // two floatings
   complex_long_double,
   value_index,  // a (value, index) pair for MINLOC and MAXLOC
 };
@@ -146,8 +146,8 @@ Result<Ref<Datatype>> make_dup(Datatype& old);  // keeps commit state; attribute
 Result<Ref<Datatype>> make_contiguous(Count count, Datatype& old, bool large);
 Result<Ref<Datatype>> make_vector(Count count, Count blocklength, Count stride_items, Datatype& old,
                                   bool large);
-Result<Ref<Datatype>> make_hvector(Count count, Count blocklength, Count stride_bytes, Datatype& old,
-                                   bool large);
+Result<Ref<Datatype>> make_hvector(Count count, Count blocklength, Count stride_bytes,
+                                   Datatype& old, bool large);
 Result<Ref<Datatype>> make_indexed(std::span<const Count> blocklengths,
                                    std::span<const Count> displacements_items, Datatype& old,
                                    bool large);
@@ -167,9 +167,9 @@ Result<Ref<Datatype>> make_subarray(std::span<const Count> sizes, std::span<cons
                                     std::span<const Count> starts, ArrayOrder order, Datatype& old,
                                     bool large);
 Result<Ref<Datatype>> make_darray(int size, int rank, std::span<const Count> gsizes,
-                                  std::span<const int> distributions, std::span<const int> arguments,
-                                  std::span<const int> process_grid, ArrayOrder order,
-                                  Datatype& old, bool large);
+                                  std::span<const int> distributions,
+                                  std::span<const int> arguments, std::span<const int> process_grid,
+                                  ArrayOrder order, Datatype& old, bool large);
 Result<Ref<Datatype>> make_resized(Datatype& old, Count lower_bound, Count extent, bool large);
 
 /// The predefined types of the ABI: one object each, committed, found by the number of its handle

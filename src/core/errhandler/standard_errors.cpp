@@ -106,9 +106,9 @@ static_assert(std::is_sorted(std::begin(standard_errors), std::end(standard_erro
 }  // namespace
 
 std::optional<std::string_view> standard_error_string(int code) {
-  const StandardError* found = std::lower_bound(
-      std::begin(standard_errors), std::end(standard_errors), StandardError{code, {}},
-      code_precedes);
+  const StandardError* found =
+      std::lower_bound(std::begin(standard_errors), std::end(standard_errors),
+                       StandardError{code, {}}, code_precedes);
   if (found == std::end(standard_errors) || found->code != code) return std::nullopt;
   return found->text;
 }

@@ -1,4 +1,4 @@
-// The error classes of the standard, each with one sentence (MPI-5.0 §9.4, §15.3.10 and §20.3).
+// The error classes of the standard, each with one sentence (MPI-5.0 §9.4; MPI_T: chapter 15).
 #pragma once
 
 #include <optional>

@@ -1,12 +1,17 @@
 // Group: an immutable ordered set of processes (MPI-5.0 §7.3).
 //
-// Stored in the smallest of three forms (DESIGN §4): identity (0, 1, …, n-1 of one job at epoch 0),
-// stride, or list; a world of a million ranks costs as much as one of two.
+// Stored in the smallest form (DESIGN §4): a stride (first, first + s, … of one job at epoch 0; the
+// identity 0, 1, …, n-1 is one) or a list; a world of a million ranks costs as much as one of two.
+//
+// Ownership: by reference; immutable, so shared freely.
+// Threads:   any number may use one group; a list builds its look-up index at the first rank_of().
+// Invariant: members are distinct; a list that could be a stride is stored as one, so that equal
+//            groups have equal forms.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,7 +36,8 @@ class Group : public Object {
   };
 
   /// The processes FIRST, FIRST+STRIDE, … (SIZE of them) of JOB, at epoch 0.
-  static Ref<Group> of_stride(std::uint64_t job, std::uint32_t first, std::int32_t stride, int size);
+  static Ref<Group> of_stride(std::uint64_t job, std::uint32_t first, std::int32_t stride,
+                              int size);
   /// Any list of distinct processes; compressed to a stride where it is one.
   static Ref<Group> of_list(std::vector<Identity> members);
   static Ref<Group> empty();
@@ -41,17 +47,22 @@ class Group : public Object {
   [[nodiscard]] Identity member(int rank) const;
   /// The rank of IDENTITY or undefined_rank; constant expected time.
   [[nodiscard]] int rank_of(const Identity& identity) const;
-  /// Bytes that this group takes, for the memory ledger.
+  /// Bytes that this group takes, for the memory ledger; the look-up index of a list is counted
+  /// from the start, so that what is charged once can be given back once.
   [[nodiscard]] std::size_t footprint_bytes() const;
 
-  [[nodiscard]] Comparison compare(const Group& other) const;  // ident, similar or unequal
+  /// ident, similar (equal members in another order) or unequal.
+  [[nodiscard]] Comparison compare(const Group& other) const;
+  /// The members of this group in their order, then those of OTHER that are new, in theirs.
   [[nodiscard]] Ref<Group> union_with(const Group& other) const;
+  /// Both keep the order of this group.
   [[nodiscard]] Ref<Group> intersection_with(const Group& other) const;
   [[nodiscard]] Ref<Group> difference_with(const Group& other) const;
   /// MPI_ERR_RANK if a rank is outside [0, size()) or appears twice.
   Result<Ref<Group>> include(std::span<const int> ranks) const;
   Result<Ref<Group>> exclude(std::span<const int> ranks) const;
-  /// MPI_ERR_ARG for a zero stride, MPI_ERR_RANK for ranks outside or repeated.
+  /// MPI_ERR_ARG for a stride that is zero or leads away from the last rank, MPI_ERR_RANK for ranks
+  /// outside or repeated.
   Result<Ref<Group>> include_ranges(std::span<const Range> ranges) const;
   Result<Ref<Group>> exclude_ranges(std::span<const Range> ranges) const;
 

@@ -56,7 +56,8 @@ std::optional<std::string_view> Info::get(std::string_view key) const {
 
 Result<std::string_view> Info::key(int index) const {
   if (index < 0 || index >= size()) {
-    return Error(ErrorClass::arg, fmt::format("info key number {} is not in [0,{})", index, size()));
+    return Error(ErrorClass::arg,
+                 fmt::format("info key number {} is not in [0,{})", index, size()));
   }
   return std::string_view(entries_[static_cast<std::size_t>(index)].first);
 }

@@ -33,11 +33,26 @@ Result<void> Request::start() {
 }
 
 Result<void> Request::cancel() {
-  return Error(ErrorClass::request,
-               fmt::format("the request is of {}, which cannot be cancelled",
-                           operation_name(kind_)));
+  return Error(ErrorClass::request, fmt::format("the request is of {}, which cannot be cancelled",
+                                                operation_name(kind_)));
 }
 
 void Request::finish_status(Status& /*status*/) {}
+
+void Request::adopt(Request& part) {
+  status_ = part.status();
+  part.finish_status(status_);
+  if (part.error() != nullptr) error_ = std::make_unique<Error>(*part.error());
+}
+
+Result<void> Request::restart() {
+  if (active_) {
+    return Error(ErrorClass::request,
+                 "the request is active: it can be started again once a wait or test has completed "
+                 "it");
+  }
+  activate();
+  return {};
+}
 
 }  // namespace hawser::core

@@ -17,9 +17,9 @@ namespace hawser::core {
 
 /// What MPI_Status says, in our own layout; the binding converts it.
 struct Status {
-  int source = -1;        // MPI_ANY_SOURCE in an empty status
-  int tag = -2;           // MPI_ANY_TAG in an empty status
-  int error = 0;          // an MPI error code
+  int source = -1;  // MPI_ANY_SOURCE in an empty status
+  int tag = -2;     // MPI_ANY_TAG in an empty status
+  int error = 0;    // an MPI error code
   bool cancelled = false;
   base::Count bytes = 0;  // of received data, packed
 };
@@ -33,18 +33,25 @@ enum class RequestKind : std::uint8_t {
   composite,  // several requests that complete as one (isendrecv, iflush, idup)
 };
 
+/// What makes a request complete: set_complete(), or that of which it is made.
+enum class Completion : std::uint8_t { own, derived };
+
 class Request : public Object {
  public:
-  explicit Request(RequestKind kind, bool persistent = false)
-      : kind_(kind), persistent_(persistent) {}
+  explicit Request(RequestKind kind, bool persistent = false,
+                   Completion completion = Completion::own)
+      : kind_(kind), persistent_(persistent), completion_(completion) {}
 
   [[nodiscard]] RequestKind kind() const { return kind_; }
   [[nodiscard]] bool is_persistent() const { return persistent_; }
   /// False only for a persistent request that is not started: waits ignore it.
   [[nodiscard]] bool is_active() const { return active_; }
-  [[nodiscard]] bool is_complete() const { return complete_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is_complete() const {
+    return complete_.load(std::memory_order_acquire) ||
+           (completion_ == Completion::derived && are_parts_complete());
+  }
 
-  /// Valid once complete.
+  /// Valid once complete; of a derived request, once finish_status() was called.
   [[nodiscard]] const Status& status() const { return status_; }
   /// The sentence behind status().error; null if there is no error.
   [[nodiscard]] const Error* error() const { return error_.get(); }
@@ -56,8 +63,9 @@ class Request : public Object {
   /// Called when a wait or test hands the completed request to the user: fills the status in
   /// (generalized requests ask the user's query function here).
   virtual void finish_status(Status& status);
-  /// Called when the user's handle goes away by completion or MPI_Request_free.
-  virtual void detach() {}
+  /// Called when the user's handle goes away by completion or MPI_Request_free. An error is that of
+  /// a user's callback.
+  virtual Result<void> detach() { return {}; }
   /// The object whose error handler is called for errors of this request; may be null.
   [[nodiscard]] virtual Object* error_object() const { return nullptr; }
 
@@ -65,6 +73,12 @@ class Request : public Object {
   void deactivate() { active_ = false; }
 
  protected:
+  /// Of a derived request: whether all of which it is made is complete. Changes nothing.
+  [[nodiscard]] virtual bool are_parts_complete() const { return true; }
+  /// Takes over status and error of PART, which is complete.
+  void adopt(Request& part);
+  /// A new life of a persistent request; MPI_ERR_REQUEST while the old one lasts.
+  Result<void> restart();
   /// For a new life of a pooled or persistent request.
   void activate() {
     complete_.store(false, std::memory_order_relaxed);
@@ -83,6 +97,7 @@ class Request : public Object {
  private:
   const RequestKind kind_;
   const bool persistent_;
+  const Completion completion_;
   bool active_ = true;
   std::atomic<bool> complete_{false};
   Status status_;

@@ -1,0 +1,71 @@
+#include "binding/generated/environment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+
+#include "binding/version.hpp"
+#include "platform/clock.hpp"
+#include "platform/process.hpp"
+
+namespace hawser::calls {
+
+namespace {
+
+constexpr std::size_t cache_line_bytes = 64;
+constexpr std::size_t alignment_bytes_max = std::size_t{1} << 30;
+
+/// The hint mpi_minimum_memory_alignment (MPI-5.0 §9.2), if it is a power of two; else a cache
+/// line.
+std::size_t alignment_of(const core::Info* info) {
+  std::size_t asked = 0;
+  if (info != nullptr) {
+    if (const auto text = info->get("mpi_minimum_memory_alignment")) {
+      std::from_chars(text->data(), text->data() + text->size(), asked);
+    }
+  }
+  const bool is_usable = std::has_single_bit(asked) && asked <= alignment_bytes_max;
+  return is_usable ? std::max(asked, cache_line_bytes) : cache_line_bytes;
+}
+
+}  // namespace
+
+Result<void> get_version(Runtime&, int& version, int& subversion) {
+  version = MPI_VERSION;
+  subversion = MPI_SUBVERSION;
+  return {};
+}
+
+Result<void> get_library_version(Runtime&, StringOut version, int& resultlen) {
+  resultlen = version.set(fmt::format("Hawser {}", binding::version));
+  return {};
+}
+
+Result<void> get_processor_name(Runtime&, StringOut name, int& resultlen) {
+  resultlen = name.set(platform::host_name());
+  return {};
+}
+
+double wtime() { return static_cast<double>(platform::monotonic_ns()) * 1e-9; }
+
+double wtick() { return 1e-9; }
+
+Result<void> alloc_mem(Runtime&, Count size, core::Info* info, void** baseptr) {
+  const std::size_t alignment = alignment_of(info);
+  const std::size_t bytes = (static_cast<std::size_t>(size) + alignment - 1) & ~(alignment - 1);
+  *baseptr = bytes == 0 ? nullptr : std::aligned_alloc(alignment, bytes);
+  if (bytes != 0 && *baseptr == nullptr) {
+    return base::Error(base::ErrorClass::no_mem, fmt::format("no memory for {} bytes", size));
+  }
+  return {};
+}
+
+Result<void> free_mem(Runtime&, void* base) {
+  std::free(base);
+  return {};
+}
+
+}  // namespace hawser::calls

@@ -1,0 +1,120 @@
+#include "binding/handle_table.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+
+namespace hawser::binding {
+
+HandleTable::~HandleTable() {
+  for (std::size_t c = 0; c < chunk_count_; ++c) {
+    Slot* const slots = chunks_[c].load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < std::size_t{first_chunk} << c; ++i) {
+      if (slots[i].object != nullptr) slots[i].object->release();
+    }
+    delete[] slots;
+  }
+}
+
+std::uint64_t HandleTable::insert(Ref<core::Object> object) {
+  const std::uint32_t index = pop_free();
+  if (index == none) [[unlikely]]
+    return 0;
+  Slot& slot = *slot_at(index);
+  const std::uint32_t generation = slot.generation.load(std::memory_order_relaxed) + 1;
+  const std::uint64_t handle = handle_of(index, generation);
+  object->set_handle(handle);
+  slot.object = object.leak();
+  // release: whoever learns the handle from another thread sees the object.
+  slot.generation.store(generation, std::memory_order_release);
+  return handle;
+}
+
+std::uint64_t HandleTable::share(Ref<core::Object> object) {
+  const std::scoped_lock lock(sharing_);
+  const std::uint64_t handle = object->handle();
+  if (handle == 0) return insert(std::move(object));
+  if (handle < predefined_end) return handle;
+  HAWSER_ASSERT(find(handle) == object.get());
+  ++slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index))->extra_handles;
+  return handle;
+}
+
+Ref<core::Object> HandleTable::erase(std::uint64_t handle) {
+  core::Object* const object = find(handle);
+  if (object == nullptr) return {};
+  const auto index = static_cast<std::uint32_t>((handle & index_mask) - first_index);
+  Slot& slot = *slot_at(index);
+  // Requests and messages are never shared; they needn't pay for the lock.
+  if (kind_ != HandleKind::request && kind_ != HandleKind::message) {
+    const std::scoped_lock lock(sharing_);
+    if (slot.extra_handles > 0) {
+      --slot.extra_handles;
+      return Ref<core::Object>::share(object);
+    }
+  }
+  object->set_handle(0);
+  slot.object = nullptr;
+  slot.generation.fetch_add(1, std::memory_order_release);
+  push_free(index, index);
+  return Ref<core::Object>::adopt(object);
+}
+
+std::uint64_t HandleTable::from_int(int integer) const {
+  const std::uint64_t position = static_cast<std::uint64_t>(integer) & index_mask;
+  if (integer < 0 || position < first_index || position - first_index > slots_max) return 0;
+  const auto index = static_cast<std::uint32_t>(position - first_index);
+  const Slot* const slot = slot_at(index);
+  if (slot == nullptr) return 0;
+  const std::uint32_t generation = slot->generation.load(std::memory_order_acquire);
+  const std::uint64_t handle = handle_of(index, generation);
+  return generation % 2 == 1 && to_int(handle) == integer ? handle : 0;
+}
+
+std::uint32_t HandleTable::pop_free() {
+  std::uint64_t head = free_.load(std::memory_order_acquire);
+  for (;;) {
+    const auto index = static_cast<std::uint32_t>(head);
+    if (index == none) {
+      if (!grow()) return none;
+      head = free_.load(std::memory_order_acquire);
+      continue;
+    }
+    // May be stale if another thread took the slot meanwhile; the counter makes the exchange fail.
+    const std::uint32_t next = slot_at(index)->next_free.load(std::memory_order_relaxed);
+    const std::uint64_t wanted = (((head >> 32) + 1) << 32) | next;
+    if (free_.compare_exchange_weak(head, wanted, std::memory_order_acquire,
+                                    std::memory_order_acquire)) {
+      return index;
+    }
+  }
+}
+
+void HandleTable::push_free(std::uint32_t first, std::uint32_t last) {
+  Slot& tail = *slot_at(last);
+  std::uint64_t head = free_.load(std::memory_order_relaxed);
+  std::uint64_t wanted = 0;
+  do {
+    tail.next_free.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
+    wanted = (((head >> 32) + 1) << 32) | first;
+    // release: the slot's contents and the chain are visible to whoever pops it.
+  } while (!free_.compare_exchange_weak(head, wanted, std::memory_order_release,
+                                        std::memory_order_relaxed));
+}
+
+bool HandleTable::grow() {
+  const std::scoped_lock lock(growth_);
+  if (static_cast<std::uint32_t>(free_.load(std::memory_order_acquire)) != none) return true;
+  const std::uint32_t first = (first_chunk << chunk_count_) - first_chunk;
+  if (chunk_count_ == chunks_max || first > slots_max) return false;
+  const std::uint32_t size = std::min(first_chunk << chunk_count_, slots_max - first + 1);
+  auto* const slots = new Slot[std::size_t{first_chunk} << chunk_count_];
+  for (std::uint32_t i = 0; i + 1 < size; ++i) {
+    slots[i].next_free.store(first + i + 1, std::memory_order_relaxed);
+  }
+  chunks_[chunk_count_++].store(slots, std::memory_order_release);
+  push_free(first, first + size - 1);
+  return true;
+}
+
+}  // namespace hawser::binding

@@ -1,0 +1,131 @@
+// HandleTable: the objects of one kind that the user holds handles to (DESIGN §4).
+//
+// A handle has the size of a pointer and lies far above the zero page, where the predefined handles
+// of the ABI are:
+//
+//     63      59        55                      23                  0
+//    +-------+---------+-----------------------+-------------------+
+//    |   0   |  kind   |      generation       |       index       |
+//    +-------+---------+-----------------------+-------------------+
+//
+// The integer that MPI_*_toint gives is index + the low 7 bits of the generation. Indices begin at
+// 0x1000, so that such an integer is never that of a predefined handle.
+//
+// Ownership: a handle owns one reference to its object, erase() hands it back.
+// Threads:   find() is a few loads and takes no lock. insert() and erase() work on a lock-free free
+//            list; in steady state they allocate nothing. share() is serialised by a mutex.
+// Invariant: slots never move. A generation is odd while its slot is in use and even while it is
+//            free, so that a handle that was freed, or never given out, finds nothing.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <mutex>
+
+#include "core/object.hpp"
+
+namespace hawser::binding {
+
+using base::Ref;
+
+/// Kinds of objects; part of every handle.
+enum class HandleKind : std::uint8_t {
+  comm = 1,
+  group,
+  datatype,
+  op,
+  request,
+  message,
+  info,
+  errhandler,
+  session,
+  win,
+  file,
+};
+
+/// Handles below this are predefined by the ABI, or null handles, or garbage.
+inline constexpr std::uint64_t predefined_end = 0x1000;
+
+class HandleTable {
+ public:
+  explicit HandleTable(HandleKind kind) : kind_(kind) {}
+  ~HandleTable();
+  HandleTable(const HandleTable&) = delete;
+  HandleTable& operator=(const HandleTable&) = delete;
+
+  /// The object behind HANDLE; null if it was freed, never existed, or is of another kind.
+  [[nodiscard]] core::Object* find(std::uint64_t handle) const {
+    const std::uint64_t index = (handle & index_mask) - first_index;
+    if ((handle >> kind_shift) != static_cast<std::uint64_t>(kind_) || index > slots_max) {
+      return nullptr;
+    }
+    const Slot* const slot = slot_at(static_cast<std::uint32_t>(index));
+    if (slot == nullptr || slot->generation.load(std::memory_order_acquire) !=
+                               static_cast<std::uint32_t>(handle >> generation_shift)) {
+      return nullptr;
+    }
+    return slot->object;
+  }
+
+  /// Gives a new object, that has no handle yet, its handle. Zero: 2^24 handles are in use.
+  std::uint64_t insert(Ref<core::Object> object);
+  /// For objects that may be shown to the user more than once (the group of a communicator): an
+  /// object that has a handle keeps it, and needs one more erase() before the handle is stale.
+  std::uint64_t share(Ref<core::Object> object);
+  /// Returns the reference that HANDLE owned; null if HANDLE is stale.
+  Ref<core::Object> erase(std::uint64_t handle);
+
+  /// 31 bits for HANDLE, a live one.
+  [[nodiscard]] static int to_int(std::uint64_t handle) {
+    const auto generation = static_cast<std::uint32_t>(handle >> generation_shift);
+    return static_cast<int>((handle & index_mask) |
+                            (static_cast<std::uint64_t>((generation >> 1) & 0x7f) << 24));
+  }
+  /// The live handle that INTEGER stands for, or zero.
+  [[nodiscard]] std::uint64_t from_int(int integer) const;
+
+ private:
+  static constexpr int generation_shift = 24;
+  static constexpr int kind_shift = 56;
+  static constexpr std::uint64_t index_mask = 0xffffff;
+  static constexpr std::uint64_t first_index = predefined_end;
+  static constexpr std::uint32_t slots_max = index_mask - first_index;
+  static constexpr std::uint32_t none = 0xffffffff;
+  // Chunk c has first_chunk << c slots.
+  static constexpr std::uint32_t first_chunk = 64;
+  static constexpr int first_chunk_bits = 6;
+  static constexpr std::size_t chunks_max = 18;
+
+  struct Slot {
+    core::Object* object = nullptr;
+    std::atomic<std::uint32_t> generation{0};
+    std::uint32_t extra_handles = 0;  // erase() calls that only count, see share()
+    std::atomic<std::uint32_t> next_free{none};
+  };
+
+  [[nodiscard]] Slot* slot_at(std::uint32_t index) const {
+    const std::uint32_t position = index + first_chunk;
+    const int chunk = std::bit_width(position) - 1 - first_chunk_bits;
+    Slot* const slots = chunks_[static_cast<std::size_t>(chunk)].load(std::memory_order_acquire);
+    return slots == nullptr ? nullptr : slots + (position - (first_chunk << chunk));
+  }
+  [[nodiscard]] std::uint64_t handle_of(std::uint32_t index, std::uint32_t generation) const {
+    return (static_cast<std::uint64_t>(kind_) << kind_shift) |
+           (static_cast<std::uint64_t>(generation) << generation_shift) | (index + first_index);
+  }
+  std::uint32_t pop_free();
+  void push_free(std::uint32_t first, std::uint32_t last);
+  bool grow();
+
+  const HandleKind kind_;
+  std::array<std::atomic<Slot*>, chunks_max> chunks_{};
+  // Low half: index of the first free slot; high half: a counter against ABA.
+  std::atomic<std::uint64_t> free_{none};
+  std::mutex growth_;
+  std::mutex sharing_;
+  std::size_t chunk_count_ = 0;
+};
+
+}  // namespace hawser::binding

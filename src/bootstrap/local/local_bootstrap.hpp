@@ -1,0 +1,46 @@
+// LocalBootstrap: the bootstrap of processes that our mpirun started on one host, and of programs
+// that nobody started (a job of one).
+//
+// Ownership: owns the job's descriptor and its mapping; both live as long as it.
+// Threads:   as Bootstrap; look_up may race with the publish of other processes.
+// Invariant: one process per index. The variables of mpirun are taken out of the environment and
+//            the descriptor is closed on exec, so that a program which this process starts is a
+//            job of its own and not the same rank once more.
+#pragma once
+
+#include <memory>
+
+#include "bootstrap/bootstrap.hpp"
+#include "bootstrap/local/job_segment.hpp"
+
+namespace hawser::bootstrap {
+
+class LocalBootstrap final : public Bootstrap {
+ public:
+  /// The job that the environment names, or else a job of one.
+  static Result<std::unique_ptr<Bootstrap>> connect();
+  /// A job of one, with a segment of its own.
+  static Result<std::unique_ptr<Bootstrap>> singleton();
+  /// Process INDEX of the job behind FD, which is taken over only on success.
+  static Result<std::unique_ptr<Bootstrap>> join(platform::FileDescriptor& fd, std::uint32_t index);
+
+  [[nodiscard]] const Placement& placement() const override { return placement_; }
+  Result<void> publish(std::string_view key, std::span<const std::byte> value) override;
+  Result<std::optional<std::vector<std::byte>>> look_up(std::uint32_t index,
+                                                        std::string_view key) override;
+  [[nodiscard]] std::optional<HostMemory> host_memory() const override;
+  [[nodiscard]] std::optional<std::uint32_t> local_rank_of(std::uint32_t index) const override;
+  void report_initialized() override;
+  void report_finalized() override;
+  [[noreturn]] void abort(int code, std::string_view sentence) override;
+
+ private:
+  LocalBootstrap(JobSegment segment, std::uint32_t index);
+  static Result<std::unique_ptr<Bootstrap>> claim(JobSegment segment, std::uint32_t index);
+
+  const JobSegment segment_;
+  ProcessEntry& entry_;
+  Placement placement_;
+};
+
+}  // namespace hawser::bootstrap

@@ -1,0 +1,43 @@
+#include "channel/endpoint/endpoint.hpp"
+
+#include "base/assert.hpp"
+
+namespace hawser::channel {
+
+Endpoint::~Endpoint() {
+  for (const Waiting& frame : fifo_) ledger_.refund(memory::Account::sender_fifo, frame.bytes);
+}
+
+std::byte* Endpoint::enqueue(std::size_t frame_bytes) {
+  HAWSER_ASSERT(frame_bytes <= frame_bytes_guaranteed);
+  ledger_.charge(memory::Account::sender_fifo, frame_bytes);
+  fifo_.push_back({std::make_unique_for_overwrite<std::byte[]>(frame_bytes), frame_bytes});
+  return fifo_.back().data.get();
+}
+
+bool Endpoint::flush() {
+  bool moved = false;
+  while (!fifo_.empty() && is_open()) {
+    const Waiting& frame = fifo_.front();
+    std::byte* room = link_->reserve(frame_channel_, frame.bytes);
+    if (room == nullptr) break;
+    std::memcpy(room, frame.data.get(), frame.bytes);
+    link_->commit(frame_channel_);
+    ledger_.refund(memory::Account::sender_fifo, frame.bytes);
+    fifo_.pop_front();
+    moved = true;
+  }
+  return moved;
+}
+
+void Endpoint::use_table(const SendTable& table) {
+  table_ = &table;
+  const ChannelSet channels = link_->channels();
+  for (const ChannelKind kind : {ChannelKind::ring, ChannelKind::shared_queue, ChannelKind::self})
+    if (channels.has(kind)) {
+      frame_channel_ = kind;
+      return;
+    }
+}
+
+}  // namespace hawser::channel

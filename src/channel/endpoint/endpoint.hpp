@@ -1,0 +1,152 @@
+// Endpoint: one peer, reached over whatever channels it has (DESIGN §3-5).
+//
+// It numbers the frames, chooses the channel by the policy's table, keeps what finds no room in a
+// FIFO, puts incoming frames into order, and counts. A silent peer has no endpoint.
+//
+// Ownership: owned by EndpointTable for the life of the process.
+// Threads:   the lane lock.
+// Bounds:    the FIFO holds headers and control frames and is limited by memory alone (DESIGN §4);
+//            it is charged to the ledger.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/counters.hpp"
+#include "base/ids.hpp"
+#include "channel/frame.hpp"
+#include "channel/policy/policy.hpp"
+#include "delivery/reorder/reorder.hpp"
+#include "memory/ledger/ledger.hpp"
+#include "transport/transport.hpp"
+
+namespace hawser::channel {
+
+using base::Identity;
+using transport::Link;
+
+/// The largest frame that every channel of every transport carries, so that a frame may be built
+/// before it is known which channel will take it.
+inline constexpr std::size_t frame_bytes_guaranteed = 448;
+
+enum class Sequencing : std::uint8_t { none = 0, ordered = FramePrefix::sequenced };
+
+class Endpoint {
+ public:
+  Endpoint(const Identity& identity, bool same_host, memory::Ledger& ledger)
+      : identity_(identity), same_host_(same_host), ledger_(ledger), reorder_(ledger) {}
+  ~Endpoint();
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  [[nodiscard]] const Identity& identity() const { return identity_; }
+  [[nodiscard]] bool is_open() const { return table_ != nullptr; }
+  [[nodiscard]] bool is_lost() const { return lost_; }
+  [[nodiscard]] const std::string& loss() const { return loss_; }
+
+  /// The channel that the policy gives to a message of BYTES; the endpoint must be open.
+  [[nodiscard]] ChannelKind select(std::size_t message_bytes) const {
+    return table_->select(message_bytes);
+  }
+  [[nodiscard]] bool has(ChannelKind kind) const { return link_->channels().has(kind); }
+  /// The channel that takes any frame of at most frame_bytes_guaranteed.
+  [[nodiscard]] ChannelKind frame_channel() const { return frame_channel_; }
+  /// Of payload and header together.
+  [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const {
+    return link_->frame_bytes_max(kind);
+  }
+
+  /// Sends a frame of FRAME_BYTES over KIND if it has room and nothing waits in the FIFO. FILL
+  /// writes what follows the prefix: fill(std::byte* body).
+  template <class Fill>
+  bool try_send(ChannelKind kind, std::uint8_t frame_class, Sequencing sequencing,
+                std::size_t frame_bytes, Fill&& fill) {
+    if (!fifo_.empty()) [[unlikely]] return false;
+    std::byte* frame = link_->reserve(kind, frame_bytes);
+    if (frame == nullptr) [[unlikely]] return false;
+    write_prefix(frame, frame_class, sequencing);
+    fill(frame + sizeof(FramePrefix));
+    link_->commit(kind);
+    return true;
+  }
+  /// Sends a frame of at most frame_bytes_guaranteed bytes over any channel, now or later.
+  template <class Fill>
+  void send(std::uint8_t frame_class, Sequencing sequencing, std::size_t frame_bytes,
+            Fill&& fill) {
+    if (is_open() && try_send(frame_channel_, frame_class, sequencing, frame_bytes, fill)) return;
+    std::byte* frame = enqueue(frame_bytes);
+    write_prefix(frame, frame_class, sequencing);
+    fill(frame + sizeof(FramePrefix));
+  }
+
+  /// Counts a message of BYTES payload on KIND, in the direction away from us or towards us.
+  void count_sent(ChannelKind kind, std::uint64_t bytes) {
+    sent_[static_cast<std::size_t>(kind)].add(bytes);
+    ++messages_;
+  }
+  void count_received(ChannelKind kind, std::uint64_t bytes) {
+    received_[static_cast<std::size_t>(kind)].add(bytes);
+  }
+  [[nodiscard]] const base::ChannelCounters& sent(ChannelKind kind) const {
+    return sent_[static_cast<std::size_t>(kind)];
+  }
+  [[nodiscard]] const base::ChannelCounters& received(ChannelKind kind) const {
+    return received_[static_cast<std::size_t>(kind)];
+  }
+  /// Messages sent so far, over all channels.
+  [[nodiscard]] std::uint64_t messages() const { return messages_; }
+  /// The policy looks at this peer again once it has sent this many messages.
+  [[nodiscard]] bool is_due_for_policy() const { return messages_ >= next_look_messages_; }
+
+  [[nodiscard]] Link& link() { return *link_; }
+
+  // Credit for unexpected payload (DESIGN §4), kept here because it is per peer; p2p decides.
+  std::int64_t send_credit_bytes = 0;   // eager payload that we may still send
+  std::int64_t credit_to_return = 0;    // payload consumed since we last told the peer
+
+ private:
+  friend class EndpointTable;
+
+  struct Waiting {
+    std::unique_ptr<std::byte[]> data;
+    std::size_t bytes;
+  };
+
+  void write_prefix(std::byte* frame, std::uint8_t frame_class, Sequencing sequencing) {
+    const bool ordered = sequencing == Sequencing::ordered;
+    const FramePrefix prefix{frame_class, FramePrefix::current_version,
+                             static_cast<std::uint8_t>(sequencing), 0,
+                             ordered ? next_sequence_++ : 0};
+    std::memcpy(frame, &prefix, sizeof(prefix));
+  }
+  std::byte* enqueue(std::size_t frame_bytes);
+  /// Sends what waits as far as there is room; true if anything left.
+  bool flush();
+  void use_table(const SendTable& table);
+
+  const Identity identity_;
+  const bool same_host_;
+  memory::Ledger& ledger_;
+  Link* link_ = nullptr;
+  const SendTable* table_ = nullptr;  // null until the link has channels
+  ChannelKind frame_channel_ = ChannelKind::shared_queue;  // for frames of guaranteed size
+  std::uint32_t next_sequence_ = 0;
+  std::uint64_t messages_ = 0;
+  std::uint64_t next_look_messages_ = 0;
+  bool ring_asked_ = false;
+  bool listed_ = false;  // in the table's list of endpoints with frames that wait
+  bool lost_ = false;
+  std::deque<Waiting> fifo_;
+  delivery::ReorderBuffer reorder_;
+  std::array<base::ChannelCounters, transport::channel_kind_count> sent_{};
+  std::array<base::ChannelCounters, transport::channel_kind_count> received_{};
+  std::string loss_;
+};
+
+}  // namespace hawser::channel

@@ -1,0 +1,87 @@
+// EndpointTable: the peers that this process talks to, found by identity and made at first use; the
+// sink of all transports.
+//
+// It resolves addresses, connects, asks for channels that a peer has earned, grants what others ask
+// for, brings frames into order and hands them up.
+// Ownership: owns endpoints; borrows transports, bootstrap and ledger.
+// Threads:   the lane lock.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "bootstrap/bootstrap.hpp"
+#include "channel/endpoint/endpoint.hpp"
+
+namespace hawser::channel {
+
+using transport::Sink;
+using transport::Transport;
+
+/// The layer above: p2p.
+class FrameHandler {
+ public:
+  virtual ~FrameHandler() = default;
+  /// A frame in order, prefix included and checked (it is at least a prefix of our version).
+  virtual void on_frame(Endpoint& from, ChannelKind kind, std::span<const std::byte> frame) = 0;
+  virtual void on_lost(Endpoint& endpoint) = 0;
+};
+
+class EndpointTable final : public Sink {
+ public:
+  struct Environment {
+    Identity self;
+    bootstrap::Bootstrap* bootstrap;
+    memory::Ledger* ledger;
+    Policy* policy;
+    PolicySettings settings;
+    std::int64_t eager_credit_bytes;  // that a peer's endpoint starts with, both ways
+  };
+  explicit EndpointTable(const Environment& environment) : environment_(environment) {}
+
+  /// In the order in which they are asked for an address: the first that a peer published wins.
+  void add_transport(Transport& transport) { transports_.push_back(&transport); }
+  /// The transport to this very process.
+  void set_self_transport(Transport& transport) { self_transport_ = &transport; }
+  void set_handler(FrameHandler& handler) { handler_ = &handler; }
+
+  /// The endpoint of PEER; made, and its connection started, if there is none.
+  Endpoint& find_or_make(const Identity& peer);
+  /// Looks at the policy again for an endpoint that is due: its table, and what it has earned.
+  void apply_policy(Endpoint& endpoint);
+  /// Queued frames of ENDPOINT shall be sent by progress().
+  void note_waiting(Endpoint& endpoint);
+
+  bool progress();
+  /// Nothing that we were told to send is still on this side.
+  [[nodiscard]] bool is_drained() const;
+  void for_each(const std::function<void(const Endpoint&)>& visit) const;
+
+  void on_frame(Link& link, ChannelKind kind, std::span<const std::byte> frame) override;
+  void on_link(Link& link, const Identity& peer) override;
+  bool on_channel_asked(Link& link, ChannelKind kind) override;
+  void on_channels_changed(Link& link) override;
+  void on_channel_refused(Link& link, ChannelKind kind) override;
+  void on_lost(Link& link, std::string_view cause) override;
+
+ private:
+  Endpoint& make(const Identity& peer);
+  /// Finds an address of the peer and connects; false if it has published none yet.
+  bool try_connect(Endpoint& endpoint);
+  void lose(Endpoint& endpoint, std::string_view cause);
+  void deliver_early(Endpoint& endpoint, ChannelKind kind);
+
+  const Environment environment_;
+  std::vector<Transport*> transports_;
+  Transport* self_transport_ = nullptr;
+  FrameHandler* handler_ = nullptr;
+  std::unordered_map<Identity, std::unique_ptr<Endpoint>> endpoints_;
+  std::vector<Endpoint*> unresolved_;  // whose address is not published yet
+  std::vector<Endpoint*> waiting_;     // with frames in their FIFO
+  std::int64_t rings_asked_ = 0;
+  std::int64_t rings_granted_ = 0;
+};
+
+}  // namespace hawser::channel

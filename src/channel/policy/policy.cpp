@@ -1,0 +1,171 @@
+#include "channel/policy/policy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "channel/policy/rule.hpp"
+
+namespace hawser::channel {
+
+using base::Error;
+using base::ErrorClass;
+
+namespace {
+
+constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+
+/// The last rule holds for every message to every peer.
+Result<void> check_send_rules(const std::vector<Rule>& rules) {
+  if (!rules.empty() && rules.back().terms.empty() &&
+      rules.back().kind == ChannelKind::shared_queue)
+    return {};
+  return Error(ErrorClass::arg,
+               fmt::format("channel.send_rules ends with '{}'; the last rule must be 'true -> "
+                           "shared_queue', the channel that every peer has",
+                           rules.empty() ? "" : rules.back().text));
+}
+
+Result<void> check_earn_rules(const std::vector<Rule>& rules) {
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const Rule& rule = rules[i];
+    const auto refuse = [&](std::string_view why) {
+      return Error(ErrorClass::arg,
+                   fmt::format("channel.earn_rules, rule {} ('{}'): {}", i + 1, rule.text, why));
+    };
+    if (rule.asks(Quantity::size))
+      return refuse("a peer earns a channel, not a message; ask for messages instead of size");
+    if (rule.kind != ChannelKind::ring)
+      return refuse(fmt::format("'{}' is there without being earned; only 'ring' is earned",
+                                transport::channel_name(rule.kind)));
+  }
+  return {};
+}
+
+/// Where no rule applies: the first channel that carries frames.
+ChannelKind last_resort(ChannelSet channels) {
+  for (std::size_t i = 0; i < transport::channel_kind_count; ++i) {
+    const auto kind = static_cast<ChannelKind>(i);
+    if (channels.has(kind) && kind != ChannelKind::single_copy) return kind;
+  }
+  base::assertion_failed("a peer has a channel that carries frames", __FILE__, __LINE__);
+}
+
+}  // namespace
+
+struct Policy::State {
+  std::vector<Rule> send_rules;
+  std::vector<Rule> earn_rules;
+  std::uint32_t ranks = 1;
+  std::vector<std::uint64_t> sizes;   // breakpoints of the send rules
+  std::vector<std::uint64_t> stages;  // likewise, by messages
+
+  /// The tables of one channel set and same_host, by ascending valid_until_messages; the last one
+  /// holds for ever. Never changed once made: endpoints point into it.
+  using Tables = std::vector<SendTable>;
+  std::map<std::pair<std::uint32_t, bool>, Tables> compiled;
+
+  [[nodiscard]] ChannelKind evaluate(ChannelSet channels, const Facts& facts) const {
+    for (const Rule& rule : send_rules)
+      if (channels.has(rule.kind) && rule.holds(facts)) return rule.kind;
+    return last_resort(channels);
+  }
+  [[nodiscard]] Facts facts(bool same_host) const {
+    Facts facts;
+    facts[Quantity::ranks] = ranks;
+    facts[Quantity::same_host] = same_host ? 1 : 0;
+    return facts;
+  }
+
+  using Classes = std::vector<SendTable::Class>;
+  [[nodiscard]] Classes classes(ChannelSet channels, Facts facts) const;
+  [[nodiscard]] Tables compile(ChannelSet channels, bool same_host) const;
+};
+
+Policy::State::Classes Policy::State::classes(ChannelSet channels, Facts facts) const {
+  Classes classes;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    facts[Quantity::size] = sizes[i];
+    const ChannelKind kind = evaluate(channels, facts);
+    const std::size_t bytes_max = i + 1 < sizes.size() ? sizes[i + 1] - 1 : never;
+    if (!classes.empty() && classes.back().kind == kind) {
+      classes.back().bytes_max = bytes_max;
+    } else {
+      classes.push_back({bytes_max, kind});
+    }
+  }
+  return classes;
+}
+
+Policy::State::Tables Policy::State::compile(ChannelSet channels, bool same_host) const {
+  const auto equal = [](const SendTable::Class& a, const SendTable::Class& b) {
+    return a.bytes_max == b.bytes_max && a.kind == b.kind;
+  };
+  Tables tables;
+  Facts situation = facts(same_host);
+  for (const std::uint64_t stage : stages) {
+    situation[Quantity::messages] = stage;
+    SendTable table;
+    table.classes_ = classes(channels, situation);
+    if (!tables.empty()) {
+      const Classes& before = tables.back().classes_;
+      if (std::equal(before.begin(), before.end(), table.classes_.begin(), table.classes_.end(),
+                     equal))
+        continue;
+      tables.back().valid_until_messages_ = stage;
+    }
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+Policy::Policy(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Policy::~Policy() = default;
+Policy::Policy(Policy&&) noexcept = default;
+
+Result<Policy> Policy::parse(const PolicySettings& settings, std::uint32_t ranks) {
+  auto state = std::make_unique<State>();
+  Result<std::vector<Rule>> send = parse_rules("channel.send_rules", settings.send_rules);
+  if (!send) return send.take_error();
+  HAWSER_TRY(check_send_rules(*send));
+  Result<std::vector<Rule>> earn = parse_rules("channel.earn_rules", settings.earn_rules);
+  if (!earn) return earn.take_error();
+  HAWSER_TRY(check_earn_rules(*earn));
+  state->send_rules = std::move(*send);
+  state->earn_rules = std::move(*earn);
+  state->ranks = ranks;
+  state->sizes = breakpoints(state->send_rules, Quantity::size);
+  state->stages = breakpoints(state->send_rules, Quantity::messages);
+  return Policy(std::move(state));
+}
+
+const SendTable& Policy::table(ChannelSet channels, bool same_host, std::uint64_t messages) {
+  const auto [found, is_new] = state_->compiled.try_emplace({channels.bits(), same_host});
+  State::Tables& tables = found->second;
+  if (is_new) tables = state_->compile(channels, same_host);
+  const auto table = std::find_if(tables.begin(), tables.end() - 1, [&](const SendTable& t) {
+    return messages < t.valid_until_messages();
+  });
+  return *table;
+}
+
+std::uint64_t Policy::earned_at(ChannelKind kind, bool same_host) const {
+  Facts situation = state_->facts(same_host);
+  for (const std::uint64_t messages : breakpoints(state_->earn_rules, Quantity::messages)) {
+    situation[Quantity::messages] = messages;
+    for (const Rule& rule : state_->earn_rules)
+      if (rule.kind == kind && rule.holds(situation)) return messages;
+  }
+  return never;
+}
+
+std::string Policy::send_rules_text() const {
+  std::string text;
+  for (const Rule& rule : state_->send_rules) text += rule.text + '\n';
+  return text;
+}
+
+}  // namespace hawser::channel

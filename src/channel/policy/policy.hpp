@@ -1,0 +1,100 @@
+// Policy: which channel carries which message, and who earns a dedicated one (DESIGN §5).
+//
+// Two chains of rules that a user can read and set, one rule per line or `;`:
+//
+//   channel.send_rules   size <= 32K -> self
+//                        size <= 8192 -> ring
+//                        size <= 448 -> shared_queue
+//                        true -> single_copy
+//                        true -> ring
+//                        true -> shared_queue
+//   channel.earn_rules   messages >= 16 -> ring
+//
+// A condition is `true`, or comparisons (<=, <, >=, >, ==) of size (bytes of the message, with K,
+// M, G), ranks (in the job), messages (sent to this peer so far) and same_host (a bare word, or
+// `not same_host`), joined by `and`. A send rule applies only where its channel exists; the last
+// one must be `true -> shared_queue`. Where no rule applies (to this very process, say, which has
+// no shared queue) the first channel that carries frames does. The chain is compiled into
+// size-class tables, one per set of existing channels and stage of `messages`, shared by all
+// endpoints alike.
+//
+// Ownership: one Policy per process, immutable; endpoints point into its tables.
+// Errors:    name the rule, the word in it, and what would be right.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/transport.hpp"
+
+namespace hawser::channel {
+
+using base::Result;
+using transport::ChannelKind;
+using transport::ChannelSet;
+
+struct PolicySettings {
+  std::string send_rules =
+      "size <= 32K -> self; size <= 8192 -> ring; size <= 448 -> shared_queue; "
+      "true -> single_copy; true -> ring; true -> shared_queue";
+  std::string earn_rules = "messages >= 16 -> ring";
+  std::int64_t rings_asked_max = 16;    // rings to peers that this process asks for
+  std::int64_t rings_granted_max = 16;  // rings that this process grants to peers
+};
+
+/// The compiled send chain of one channel set: the channel of a message by its size.
+class SendTable {
+ public:
+  /// CHANNELS of the peer lacks none of the kinds that this returns.
+  [[nodiscard]] ChannelKind select(std::size_t message_bytes) const {
+    for (const Class& c : classes_)
+      if (message_bytes <= c.bytes_max) return c.kind;
+    return classes_.back().kind;
+  }
+  /// From this many messages sent on, another table holds; never: the maximum of the type.
+  [[nodiscard]] std::uint64_t valid_until_messages() const { return valid_until_messages_; }
+
+ private:
+  friend class Policy;
+  struct Class {
+    std::size_t bytes_max;
+    ChannelKind kind;
+  };
+  std::vector<Class> classes_;  // ascending; the last reaches to the maximum
+  std::uint64_t valid_until_messages_ = ~std::uint64_t{0};
+};
+
+/// What is the same for all messages to a peer.
+struct Situation {
+  std::uint32_t ranks = 1;
+  bool same_host = true;
+};
+
+class Policy {
+ public:
+  ~Policy();
+  Policy(Policy&&) noexcept;
+
+  static Result<Policy> parse(const PolicySettings& settings, std::uint32_t ranks);
+
+  /// The table for a peer with CHANNELS (not empty) after MESSAGES messages; compiled at first use,
+  /// valid for the Policy's life.
+  const SendTable& table(ChannelSet channels, bool same_host, std::uint64_t messages);
+  /// The number of messages at which the earn chain first gives a channel of KIND to a peer, or the
+  /// maximum of the type if never.
+  [[nodiscard]] std::uint64_t earned_at(ChannelKind kind, bool same_host) const;
+  /// The chain as text, one rule per line, for `hawser info` and reports.
+  [[nodiscard]] std::string send_rules_text() const;
+
+ private:
+  struct State;
+  explicit Policy(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hawser::channel

@@ -1,0 +1,55 @@
+// Fold: brings n ranks down to a power of two, and back, for algorithms that pair ranks by bits.
+//
+// Of the first 2*(n - 2^k) ranks, each even one hands its items to the odd one above it and sits
+// out; the others get the numbers [0, 2^k) in rank order, so that neighbours stay neighbours.
+#pragma once
+
+#include "collective/algorithm/buffers.hpp"
+#include "collective/algorithm/tree.hpp"
+
+namespace hawser::collective {
+
+struct Fold {
+  int numbers;  // the power of two
+  int folded;   // pairs of ranks that share a number
+
+  explicit Fold(int ranks) : numbers(power_of_two_below(ranks)), folded(ranks - numbers) {}
+  [[nodiscard]] bool sits_out(int rank) const { return rank < 2 * folded && rank % 2 == 0; }
+  [[nodiscard]] bool stands_for_two(int rank) const { return rank < 2 * folded && rank % 2 == 1; }
+  /// Of a rank that takes part.
+  [[nodiscard]] int number(int rank) const { return rank < 2 * folded ? rank / 2 : rank - folded; }
+  [[nodiscard]] int rank(int number) const {
+    return number < folded ? 2 * number + 1 : number + folded;
+  }
+  /// The first of the one or two ranks that NUMBER stands for; of `numbers`, the number of ranks.
+  [[nodiscard]] int first_rank(int number) const {
+    return number < folded ? 2 * number : number + folded;
+  }
+};
+
+/// Combines the items at `result` of each folded pair in the odd rank's `result`.
+template <class Executor, class Arguments>
+void fold_in(Executor& ex, const Fold& fold, void* result, void* other, Count count,
+             const Arguments& a) {
+  if (fold.sits_out(ex.rank())) {
+    ex.send({result, count, a.type}, ex.rank() + 1);
+    ex.wait();
+  } else if (fold.stands_for_two(ex.rank())) {
+    ex.recv({other, count, a.type}, ex.rank() - 1);
+    ex.wait();
+    ex.reduce(other, result, count, *a.type, *a.op);
+  }
+}
+
+/// Gives the ranks that sat out the odd rank's result.
+template <class Executor, class Arguments>
+void fold_out(Executor& ex, const Fold& fold, void* result, Count count, const Arguments& a) {
+  if (fold.sits_out(ex.rank())) {
+    ex.recv({result, count, a.type}, ex.rank() + 1);
+  } else if (fold.stands_for_two(ex.rank())) {
+    ex.send({result, count, a.type}, ex.rank() - 1);
+  }
+  ex.wait();
+}
+
+}  // namespace hawser::collective

@@ -1,0 +1,62 @@
+// Rule: one line of a selection table.
+//
+// Selection must come out equal on all members: a Situation holds only what all of them know.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/ids.hpp"
+
+namespace hawser::collective {
+
+struct Situation {
+  /// Of the message (barrier: 0; bcast, reduce, allreduce, scan), of one block (gather, scatter,
+  /// allgather, alltoall), of all blocks (allgatherv, reduce_scatter); 0 where members don't know
+  /// each other's (gatherv, scatterv, alltoallv, alltoallw).
+  base::Count bytes = 0;
+  int ranks = 1;
+  bool commutative = true;
+  /// More ranks than cores: messages and wake-ups cost more than long paths.
+  bool oversubscribed = false;
+
+  [[nodiscard]] bool is_power_of_two() const { return (ranks & (ranks - 1)) == 0; }
+  /// Flat trees are best: each rank but one wakes once.
+  [[nodiscard]] bool wants_few_messages(base::Count total_bytes) const {
+    return oversubscribed && total_bytes <= 4096 && ranks <= 256;
+  }
+};
+
+using Condition = bool (*)(const Situation&);
+
+inline bool always(const Situation&) { return true; }
+inline bool never(const Situation&) { return false; }
+inline bool commutes(const Situation& s) { return s.commutative; }
+inline bool powers_of_two(const Situation& s) { return s.is_power_of_two(); }
+
+template <class Executor, class Arguments>
+struct Rule {
+  std::string_view algorithm;
+  Condition correct;  // when the algorithm can do the job
+  Condition best;     // when it is chosen, if no rule above was
+  void (*run)(Executor, const Arguments&);
+};
+
+/// The rule named FORCED if it is correct here, else the first that is correct and best. Null if
+/// there is no rule of that name. The last rule of a table always applies.
+template <class RuleType>
+const RuleType* choose(std::span<const RuleType> table, const Situation& situation,
+                       std::string_view forced) {
+  bool known = forced.empty();
+  const RuleType* best = nullptr;
+  for (const RuleType& rule : table) {
+    if (rule.algorithm == forced) {
+      if (rule.correct(situation)) return &rule;
+      known = true;
+    }
+    if (best == nullptr && rule.correct(situation) && rule.best(situation)) best = &rule;
+  }
+  return known ? best : nullptr;
+}
+
+}  // namespace hawser::collective

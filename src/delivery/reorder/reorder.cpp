@@ -1,0 +1,37 @@
+#include "delivery/reorder/reorder.hpp"
+
+#include <utility>
+
+namespace hawser::delivery {
+
+ReorderBuffer::~ReorderBuffer() {
+  if (early_ == nullptr) return;
+  for (const auto& [sequence, frame] : *early_)
+    ledger_.refund(memory::Account::reorder, frame.size());
+}
+
+ReorderBuffer::Verdict ReorderBuffer::keep(std::uint32_t sequence,
+                                           std::span<const std::byte> frame) {
+  // Modulo 2^32: what was delivered already is far ahead, and so out of the window.
+  const std::uint32_t ahead = sequence - expected_;
+  if (ahead > window) return Verdict::refused;
+  if (early_ == nullptr) early_ = std::make_unique<Frames>();
+  const bool is_new = early_->try_emplace(sequence, frame.begin(), frame.end()).second;
+  if (!is_new) return Verdict::refused;
+  ledger_.charge(memory::Account::reorder, frame.size());
+  return Verdict::early;
+}
+
+std::optional<std::vector<std::byte>> ReorderBuffer::take_next() {
+  if (early_ == nullptr) return std::nullopt;
+  const auto found = early_->find(expected_);
+  if (found == early_->end()) return std::nullopt;
+  std::vector<std::byte> frame = std::move(found->second);
+  early_->erase(found);
+  if (early_->empty()) early_.reset();
+  ledger_.refund(memory::Account::reorder, frame.size());
+  ++expected_;
+  return frame;
+}
+
+}  // namespace hawser::delivery

@@ -1,0 +1,150 @@
+#include "p2p/engine.hpp"
+
+#include <algorithm>
+
+namespace hawser::p2p {
+
+namespace {
+
+/// What a receive from proc_null gives (MPI-5.0 §3.10).
+Status proc_null_status() {
+  Status status;
+  status.source = proc_null;
+  return status;
+}
+
+/// A request that is complete from the start: a send to or a receive from proc_null.
+class ProcNullRequest final : public Request {
+ public:
+  explicit ProcNullRequest(core::RequestKind kind) : Request(kind) {
+    activate();
+    if (kind == core::RequestKind::receive) mutable_status() = proc_null_status();
+    set_complete();
+  }
+};
+
+class ProcNullMessage final : public Message {
+ public:
+  explicit ProcNullMessage(Comm& comm) : Message(Ref<Comm>::share(&comm), proc_null_status()) {}
+};
+
+Result<void> result_of(const Request& request) {
+  if (request.error() == nullptr) [[likely]] return {};
+  return *request.error();
+}
+
+}  // namespace
+
+Result<void> Engine::send(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
+  if (envelope.peer == proc_null) return {};
+  if (mode != SendMode::synchronous) {
+    const LaneLock lock(*this);
+    if (backend_.try_send(buffer, envelope)) [[likely]] {
+      if (threaded_) notify();
+      return {};
+    }
+  }
+  Result<Ref<Request>> request = isend(buffer, envelope, mode);
+  if (!request) return request.take_error();
+  wait(**request);
+  return result_of(**request);
+}
+
+Result<void> Engine::recv(const Buffer& buffer, const Envelope& envelope, Status* status) {
+  Result<Ref<Request>> request = irecv(buffer, envelope);
+  if (!request) return request.take_error();
+  wait(**request);
+  if (status != nullptr) *status = (*request)->status();
+  return result_of(**request);
+}
+
+Result<Ref<Request>> Engine::isend(const ConstBuffer& buffer, const Envelope& envelope,
+                                   SendMode mode) {
+  if (envelope.peer == proc_null)
+    return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::send));
+  const LaneLock lock(*this);
+  Result<Ref<Request>> request = backend_.isend(buffer, envelope, mode);
+  if (threaded_) notify();
+  return request;
+}
+
+Result<Ref<Request>> Engine::irecv(const Buffer& buffer, const Envelope& envelope) {
+  if (envelope.peer == proc_null)
+    return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::receive));
+  const LaneLock lock(*this);
+  return backend_.irecv(buffer, envelope);
+}
+
+Result<bool> Engine::iprobe(const Envelope& envelope, Status* status) {
+  if (envelope.peer == proc_null) {
+    if (status != nullptr) *status = proc_null_status();
+    return true;
+  }
+  {
+    const LaneLock lock(*this);
+    if (backend_.iprobe(envelope, status)) return true;
+  }
+  progress();
+  const LaneLock lock(*this);
+  return backend_.iprobe(envelope, status);
+}
+
+Result<void> Engine::probe(const Envelope& envelope, Status* status) {
+  if (envelope.peer == proc_null) {
+    if (status != nullptr) *status = proc_null_status();
+    return {};
+  }
+  wait_until([&] {
+    const LaneLock lock(*this);
+    return backend_.iprobe(envelope, status);
+  });
+  return {};
+}
+
+Result<Ref<Message>> Engine::improbe(const Envelope& envelope) {
+  if (envelope.peer == proc_null)
+    return Ref<Message>(base::make_ref<ProcNullMessage>(*envelope.comm));
+  {
+    const LaneLock lock(*this);
+    if (Ref<Message> message = backend_.improbe(envelope)) return message;
+  }
+  progress();
+  const LaneLock lock(*this);
+  return backend_.improbe(envelope);
+}
+
+Result<Ref<Message>> Engine::mprobe(const Envelope& envelope) {
+  if (envelope.peer == proc_null) return improbe(envelope);
+  Ref<Message> message;
+  wait_until([&] {
+    const LaneLock lock(*this);
+    message = backend_.improbe(envelope);
+    return static_cast<bool>(message);
+  });
+  return message;
+}
+
+Result<Ref<Request>> Engine::imrecv(const Buffer& buffer, Ref<Message> message) {
+  if (message->status().source == proc_null)
+    return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::receive));
+  const LaneLock lock(*this);
+  return backend_.imrecv(buffer, std::move(message));
+}
+
+bool Engine::progress() {
+  bool moved = false;
+  {
+    const LaneLock lock(*this);
+    moved = backend_.progress();
+  }
+  // By index: a source may start a collective of its own, which adds nothing, or remove itself.
+  for (std::size_t i = 0; i < sources_.size(); ++i) moved |= sources_[i]->advance();
+  if (moved && threaded_) notify();
+  return moved;
+}
+
+void Engine::add_source(ProgressSource& source) { sources_.push_back(&source); }
+
+void Engine::remove_source(ProgressSource& source) { std::erase(sources_, &source); }
+
+}  // namespace hawser::p2p

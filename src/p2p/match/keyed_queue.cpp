@@ -1,0 +1,89 @@
+#include "p2p/match/keyed_queue.hpp"
+
+namespace hawser::p2p {
+
+namespace {
+
+constexpr std::size_t buckets_at_start = 64;
+
+}  // namespace
+
+KeyedQueue::KeyedQueue(memory::Ledger& ledger)
+    : ledger_(ledger),
+      buckets_(std::make_unique<MatchNode*[]>(buckets_at_start)),
+      mask_(buckets_at_start - 1) {
+  ledger_.charge(memory::Account::matching, buckets_at_start * sizeof(MatchNode*));
+}
+
+KeyedQueue::~KeyedQueue() {
+  ledger_.refund(memory::Account::matching, (mask_ + 1) * sizeof(MatchNode*));
+}
+
+void KeyedQueue::push_back(MatchNode& node) {
+  node.next = nullptr;
+  ++size_;
+  if (MatchNode* head = front(node.key); head != nullptr) {
+    node.previous = head->last;
+    head->last->next = &node;
+    head->last = &node;
+    return;
+  }
+  if (keys_ > mask_) grow();
+  MatchNode*& bucket = buckets_[node.key.hash() & mask_];
+  node.previous = nullptr;
+  node.last = &node;
+  node.bucket_next = bucket;
+  bucket = &node;
+  ++keys_;
+}
+
+MatchNode** KeyedQueue::link_to_head(MatchNode& head) {
+  MatchNode** link = &buckets_[head.key.hash() & mask_];
+  while (*link != &head) link = &(*link)->bucket_next;
+  return link;
+}
+
+void KeyedQueue::erase(MatchNode& node) {
+  --size_;
+  if (node.previous != nullptr) {
+    node.previous->next = node.next;
+    if (node.next != nullptr) {
+      node.next->previous = node.previous;
+      return;
+    }
+    // The end of the queue is kept in its head, which may be far: the key finds it.
+    front(node.key)->last = node.previous;
+    return;
+  }
+  MatchNode** link = link_to_head(node);
+  if (node.next == nullptr) {
+    *link = node.bucket_next;
+    --keys_;
+    return;
+  }
+  MatchNode& heir = *node.next;
+  heir.previous = nullptr;
+  heir.last = node.last;
+  heir.bucket_next = node.bucket_next;
+  *link = &heir;
+}
+
+void KeyedQueue::grow() {
+  const std::size_t old_count = mask_ + 1;
+  const std::size_t new_count = old_count * 2;
+  auto buckets = std::make_unique<MatchNode*[]>(new_count);
+  for (std::size_t i = 0; i < old_count; ++i) {
+    for (MatchNode* head = buckets_[i]; head != nullptr;) {
+      MatchNode* following = head->bucket_next;
+      MatchNode*& bucket = buckets[head->key.hash() & (new_count - 1)];
+      head->bucket_next = bucket;
+      bucket = head;
+      head = following;
+    }
+  }
+  buckets_ = std::move(buckets);
+  mask_ = new_count - 1;
+  ledger_.charge(memory::Account::matching, old_count * sizeof(MatchNode*));
+}
+
+}  // namespace hawser::p2p

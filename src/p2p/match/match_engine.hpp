@@ -1,0 +1,68 @@
+// MatchEngine: the one matching engine of host-side point-to-point (MPI-5.0 §3.5).
+//
+// Posted receives lie in four keyed queues, one per pattern of wildcards; an arriving message looks
+// into those that are not empty and takes the receive that was posted first. Unexpected messages are
+// indexed by their full key; an index for a pattern of wildcards is built when the first receive or
+// probe of that pattern misses, and kept from then on. So every step takes constant expected time,
+// whatever the depth of the queues, and wildcards keep MPI's order.
+//
+// Ownership: intrusive; borrows receives and messages. Threads: the lane lock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "p2p/match/keyed_queue.hpp"
+
+namespace hawser::p2p {
+
+/// A receive that waits for its message; a base of receive requests.
+struct PostedReceive {
+  MatchNode node;
+};
+
+/// A message that waits for its receive; a base of whatever keeps its data.
+struct UnexpectedMessage {
+  MatchNode node;  // in the index by full key
+  /// In the indices of wildcard patterns (1 to 3); made only where such an index exists.
+  std::unique_ptr<std::array<MatchNode, 3>> wildcard_nodes;
+  UnexpectedMessage* older = nullptr;
+  UnexpectedMessage* younger = nullptr;
+};
+
+class MatchEngine {
+ public:
+  explicit MatchEngine(memory::Ledger& ledger);
+
+  /// A receive for KEY (which may have wildcards) that found no unexpected message.
+  void post(PostedReceive& receive, const MatchKey& key);
+  void cancel(PostedReceive& receive);
+  /// Takes out the receive that a message under KEY matches; null if there is none.
+  PostedReceive* match_arrival(const MatchKey& key);
+
+  void store(UnexpectedMessage& message, const MatchKey& key);
+  /// The oldest unexpected message that KEY (which may have wildcards) matches, or null.
+  UnexpectedMessage* find_unexpected(const MatchKey& key);
+  void remove(UnexpectedMessage& message);
+
+  /// The message that has waited longest, or null.
+  [[nodiscard]] UnexpectedMessage* oldest() const { return oldest_; }
+  [[nodiscard]] std::size_t posted_count() const { return posted_count_; }
+  [[nodiscard]] std::size_t unexpected_count() const { return unexpected_[0].size(); }
+
+ private:
+  static constexpr unsigned pattern_count = 4;
+  void index_pattern(unsigned pattern);
+  void add_to_index(UnexpectedMessage& message, unsigned pattern);
+
+  std::array<KeyedQueue, pattern_count> posted_;
+  std::array<KeyedQueue, pattern_count> unexpected_;
+  std::array<bool, pattern_count> indexed_{true, false, false, false};
+  UnexpectedMessage* oldest_ = nullptr;
+  UnexpectedMessage* youngest_ = nullptr;
+  std::size_t posted_count_ = 0;
+  std::uint64_t next_order_ = 0;
+};
+
+}  // namespace hawser::p2p

@@ -1,0 +1,131 @@
+// ChannelBackend: MPI point-to-point over channels and host-side matching (Open MPI's OB1 in the
+// terms of DESIGN §1).
+//
+// A send becomes frames on an endpoint (send.cpp); frames that arrive are matched and delivered
+// (receive.cpp); data that did not come with its header is fetched (transfer.cpp).
+// Ownership: borrows the endpoint table; owns matching, pools and unexpected messages.
+// Threads:   the lane lock.
+// Bounds:    unexpected payload is credited per sender (credit_bytes); beyond it a sender keeps the
+//            data itself. Payload of at most `free_payload_bytes` counts as part of its header, and
+//            headers are bounded by memory alone (DESIGN §4).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/counters.hpp"
+#include "base/slot_map.hpp"
+#include "channel/endpoint/endpoint_table.hpp"
+#include "memory/ledger/ledger.hpp"
+#include "p2p/backend.hpp"
+#include "p2p/match/match_engine.hpp"
+#include "p2p/protocol/protocols.hpp"
+#include "p2p/protocol/requests.hpp"
+#include "p2p/protocol/wire.hpp"
+
+namespace hawser::p2p {
+
+/// What a user can set of the protocols ("p2p.*").
+struct ProtocolSettings {
+  std::int64_t credit_bytes = 256 * 1024;       // unexpected eager payload per sender
+  std::int64_t single_copy_chunk_bytes = 1 << 20;  // copied at a time, between other progress
+};
+
+class ChannelBackend final : public Backend, public channel::FrameHandler {
+ public:
+  static constexpr std::size_t free_payload_bytes = 64;
+
+  ChannelBackend(channel::EndpointTable& endpoints, memory::Ledger& ledger,
+                 const ProtocolSettings& settings);
+  ~ChannelBackend() override;
+
+  void set_threaded(bool threaded);
+
+  bool try_send(const ConstBuffer& buffer, const Envelope& envelope) override;
+  Result<Ref<Request>> isend(const ConstBuffer& buffer, const Envelope& envelope,
+                             SendMode mode) override;
+  Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope) override;
+  bool iprobe(const Envelope& envelope, Status* status) override;
+  Ref<Message> improbe(const Envelope& envelope) override;
+  Result<Ref<Request>> imrecv(const Buffer& buffer, Ref<Message> message) override;
+  bool progress() override;
+  bool is_drained() override;
+  Result<void> cancel(ReceiveRequest& request);
+
+  void on_frame(channel::Endpoint& from, channel::ChannelKind kind,
+                std::span<const std::byte> frame) override;
+  void on_lost(channel::Endpoint& endpoint) override;
+
+  // For statistics.
+  [[nodiscard]] const base::SizeHistogram& sent_sizes() const { return sent_sizes_; }
+  [[nodiscard]] std::uint64_t sends_by(SendProtocol protocol) const {
+    return sends_[static_cast<std::size_t>(protocol)];
+  }
+  [[nodiscard]] std::uint64_t fetches_by(FetchProtocol protocol) const {
+    return fetches_[static_cast<std::size_t>(protocol)];
+  }
+  [[nodiscard]] std::uint64_t unexpected_messages() const { return unexpected_messages_; }
+
+ private:
+  /// A message that came before its receive, with its payload.
+  struct Stored : UnexpectedMessage {
+    channel::Endpoint* from;
+    wire::RendezvousHeader rendezvous;
+    bool is_eager;
+    std::vector<std::byte> payload;
+  };
+  class ProbedMessage;
+
+  // send.cpp
+  channel::Endpoint& endpoint_of(const Envelope& envelope);
+  SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
+                       std::size_t bytes, SendMode mode) const;
+  bool send_eager(channel::Endpoint& endpoint, channel::ChannelKind kind,
+                  const ConstBuffer& buffer, const Envelope& envelope, std::size_t bytes);
+  void start_rendezvous(SendRequest& request, const Envelope& envelope, SendProtocol protocol,
+                        bool keep_copy);
+  void note_sent(channel::Endpoint& endpoint, channel::ChannelKind kind, std::size_t bytes,
+                 SendProtocol protocol);
+
+  // receive.cpp
+  void on_arrival(channel::Endpoint& from, channel::ChannelKind kind, wire::FrameClass frame_class,
+                  std::span<const std::byte> body);
+  void store_unexpected(channel::Endpoint& from, const MatchKey& key, const wire::Arrival& arrival);
+  void deliver(ReceiveRequest& request, channel::Endpoint& from, const MatchKey& key,
+               const wire::RendezvousHeader& rendezvous, bool is_eager,
+               std::span<const std::byte> payload);
+  void deliver_stored(ReceiveRequest& request, Stored& message);
+  void drop_stored(Stored& message);
+  void return_credit(channel::Endpoint& from, std::size_t payload_bytes);
+
+  // transfer.cpp
+  void fetch(ReceiveRequest& request);
+  void ask_for_frames(ReceiveRequest& request);
+  bool copy_chunk(ReceiveRequest& request);
+  void complete_fetch(ReceiveRequest& request);
+  void send_finished(channel::Endpoint& endpoint, std::uint64_t token);
+  void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
+  void on_data(channel::Endpoint& from, channel::ChannelKind kind,
+               std::span<const std::byte> body);
+  void on_finished(channel::Endpoint& from, std::span<const std::byte> body);
+  bool push_pipeline(SendRequest& request);
+  void complete_send(SendRequest& request);
+
+  channel::EndpointTable& endpoints_;
+  memory::Ledger& ledger_;
+  const ProtocolSettings settings_;
+  MatchEngine match_;
+  RequestPool<SendRequest> send_pool_;
+  RequestPool<ReceiveRequest> receive_pool_;
+  base::SlotMap<SendRequest> sends_in_rendezvous_;
+  base::SlotMap<ReceiveRequest> receives_by_frames_;
+  std::vector<SendRequest*> pipelines_;      // with data frames to send
+  std::vector<ReceiveRequest*> single_copies_;  // with chunks to copy
+  base::SizeHistogram sent_sizes_;
+  std::array<std::uint64_t, send_protocols.size()> sends_{};
+  std::array<std::uint64_t, fetch_protocols.size()> fetches_{};
+  std::uint64_t unexpected_messages_ = 0;
+};
+
+}  // namespace hawser::p2p

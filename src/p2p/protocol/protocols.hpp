@@ -1,0 +1,83 @@
+// The protocols of host-side point-to-point, as tables: name, when it applies, what it does. The
+// first entry that applies is taken. A message is sent by one of `send_protocols`; one that came by
+// rendezvous is fetched by one of `fetch_protocols`. Which channel carries the frames is the channel
+// policy's choice (DESIGN §5), not theirs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace hawser::p2p {
+
+/// What a sender knows of a message when it chooses.
+struct SendSituation {
+  std::size_t bytes;
+  std::size_t eager_room;   // payload that one frame of the chosen channel holds; 0: it has no frames
+  std::size_t inline_room;  // payload that may go along with a rendezvous header
+  bool has_credit;          // for this payload, if it should be unexpected
+  bool is_synchronous;
+};
+
+enum class SendProtocol : std::uint8_t { eager, rendezvous_with_data, rendezvous };
+
+struct SendEntry {
+  SendProtocol protocol;
+  std::string_view name;
+  bool (*applies)(const SendSituation&);
+  std::string_view sentence;
+};
+
+inline constexpr std::array<SendEntry, 3> send_protocols = {{
+    {SendProtocol::eager, "eager",
+     [](const SendSituation& s) {
+       return !s.is_synchronous && s.has_credit && s.bytes <= s.eager_room;
+     },
+     "the whole message in one frame; the receiver keeps it if it is unexpected"},
+    {SendProtocol::rendezvous_with_data, "rendezvous_with_data",
+     [](const SendSituation& s) { return s.has_credit && s.bytes <= s.inline_room; },
+     "header and data in one frame; the receiver acknowledges the match"},
+    {SendProtocol::rendezvous, "rendezvous", [](const SendSituation&) { return true; },
+     "header only; the receiver fetches the data once it is matched"},
+}};
+
+/// What a receiver knows of a matched rendezvous.
+struct FetchSituation {
+  std::uint64_t missing_bytes;  // beyond what came with the header
+  bool has_address;             // of contiguous data in the sender's memory
+  bool can_copy;                // the channel single_copy to the sender exists and is chosen
+};
+
+enum class FetchProtocol : std::uint8_t { nothing, single_copy, copy_pipeline };
+
+struct FetchEntry {
+  FetchProtocol protocol;
+  std::string_view name;
+  bool (*applies)(const FetchSituation&);
+  std::string_view sentence;
+};
+
+inline constexpr std::array<FetchEntry, 3> fetch_protocols = {{
+    {FetchProtocol::nothing, "nothing",
+     [](const FetchSituation& s) { return s.missing_bytes == 0; },
+     "all data came with the header"},
+    {FetchProtocol::single_copy, "single_copy",
+     [](const FetchSituation& s) { return s.has_address && s.can_copy; },
+     "the receiver copies straight out of the sender's memory, then sends finished"},
+    {FetchProtocol::copy_pipeline, "copy_pipeline", [](const FetchSituation&) { return true; },
+     "clear_to_send; the sender packs the rest into data frames as they find room"},
+}};
+
+constexpr const SendEntry& choose(const SendSituation& situation) {
+  for (const SendEntry& entry : send_protocols)
+    if (entry.applies(situation)) return entry;
+  return send_protocols.back();
+}
+constexpr const FetchEntry& choose(const FetchSituation& situation) {
+  for (const FetchEntry& entry : fetch_protocols)
+    if (entry.applies(situation)) return entry;
+  return fetch_protocols.back();
+}
+
+}  // namespace hawser::p2p

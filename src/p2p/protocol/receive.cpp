@@ -1,0 +1,188 @@
+// The receiving half of ChannelBackend: matching, unexpected messages, probes.
+#include <fmt/format.h>
+
+#include "p2p/protocol/channel_backend.hpp"
+
+namespace hawser::p2p {
+
+using channel::ChannelKind;
+using channel::Endpoint;
+using channel::Sequencing;
+using wire::FrameClass;
+
+namespace {
+
+MatchKey key_for(const Envelope& envelope) {
+  return {(envelope.comm->context() << 2) | static_cast<std::uint32_t>(envelope.traffic),
+          envelope.peer, envelope.tag};
+}
+
+Status status_of(const MatchKey& key, std::uint64_t bytes) {
+  Status status;
+  status.source = key.source;
+  status.tag = key.tag;
+  status.bytes = static_cast<Count>(bytes);
+  return status;
+}
+
+}  // namespace
+
+/// A message that a matched probe took out of matching. If its handle is never used for a receive,
+/// its data goes with it.
+class ChannelBackend::ProbedMessage final : public Message {
+ public:
+  ProbedMessage(Ref<Comm> comm, std::unique_ptr<Stored> stored)
+      : Message(std::move(comm), status_of(stored->node.key, stored->rendezvous.total)),
+        stored_(std::move(stored)) {}
+  std::unique_ptr<Stored> take() { return std::move(stored_); }
+
+ private:
+  ~ProbedMessage() override = default;
+  std::unique_ptr<Stored> stored_;
+};
+
+Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope& envelope) {
+  ReceiveRequest* request = receive_pool_.take();
+  auto handle = Ref<Request>::adopt(request);
+  request->begin(*this, buffer, *envelope.comm);
+  const MatchKey key = key_for(envelope);
+  if (UnexpectedMessage* found = match_.find_unexpected(key); found != nullptr) {
+    match_.remove(*found);
+    const std::unique_ptr<Stored> message(static_cast<Stored*>(found));
+    deliver_stored(*request, *message);
+    return handle;
+  }
+  request->retain();  // the backend's, until the request is complete
+  request->is_posted = true;
+  match_.post(*request, key);
+  return handle;
+}
+
+Result<void> ChannelBackend::cancel(ReceiveRequest& request) {
+  if (!request.is_posted) return {};
+  match_.cancel(request);
+  request.is_posted = false;
+  request.mutable_status().cancelled = true;
+  request.set_complete();
+  request.release();
+  return {};
+}
+
+bool ChannelBackend::iprobe(const Envelope& envelope, Status* status) {
+  const UnexpectedMessage* found = match_.find_unexpected(key_for(envelope));
+  if (found == nullptr) return false;
+  const auto& message = static_cast<const Stored&>(*found);
+  if (status != nullptr) *status = status_of(message.node.key, message.rendezvous.total);
+  return true;
+}
+
+Ref<Message> ChannelBackend::improbe(const Envelope& envelope) {
+  UnexpectedMessage* found = match_.find_unexpected(key_for(envelope));
+  if (found == nullptr) return nullptr;
+  match_.remove(*found);
+  return base::make_ref<ProbedMessage>(Ref<Comm>::share(envelope.comm),
+                                       std::unique_ptr<Stored>(static_cast<Stored*>(found)));
+}
+
+Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> message) {
+  const std::unique_ptr<Stored> stored = static_cast<ProbedMessage&>(*message).take();
+  if (!stored)
+    return base::Error(base::ErrorClass::request, "the message has been received already");
+  ReceiveRequest* request = receive_pool_.take();
+  auto handle = Ref<Request>::adopt(request);
+  request->begin(*this, buffer, message->comm());
+  deliver_stored(*request, *stored);
+  return handle;
+}
+
+void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind,
+                              std::span<const std::byte> frame) {
+  const auto frame_class = static_cast<FrameClass>(frame[0]);
+  const std::span<const std::byte> body = frame.subspan(sizeof(channel::FramePrefix));
+  switch (frame_class) {
+    case FrameClass::eager:
+    case FrameClass::rendezvous:
+      on_arrival(from, kind, frame_class, body);
+      return;
+    case FrameClass::clear_to_send:
+      on_clear_to_send(from, body);
+      return;
+    case FrameClass::data:
+      on_data(from, kind, body);
+      return;
+    case FrameClass::finished:
+      on_finished(from, body);
+      return;
+    case FrameClass::credit:
+      if (std::span<const std::byte> rest = body; const auto credit = wire::take<wire::Credit>(rest))
+        from.send_credit_bytes += static_cast<std::int64_t>(
+            std::min<std::uint64_t>(credit->bytes, static_cast<std::uint64_t>(settings_.credit_bytes)));
+      return;
+  }
+}
+
+void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind, FrameClass frame_class,
+                                std::span<const std::byte> body) {
+  const std::optional<wire::Arrival> arrival = wire::parse_arrival(frame_class, body);
+  if (!arrival) return;
+  from.count_received(arrival->is_eager ? kind : ChannelKind::single_copy,
+                      arrival->rendezvous.total);
+  const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
+  PostedReceive* posted = match_.match_arrival(key);
+  if (posted == nullptr) {
+    store_unexpected(from, key, *arrival);
+    return;
+  }
+  auto& request = static_cast<ReceiveRequest&>(*posted);
+  request.is_posted = false;
+  deliver(request, from, key, arrival->rendezvous, arrival->is_eager, arrival->payload);
+  request.release();
+}
+
+void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
+                                      const wire::Arrival& arrival) {
+  auto message = std::make_unique<Stored>();
+  message->from = &from;
+  message->rendezvous = arrival.rendezvous;
+  message->is_eager = arrival.is_eager;
+  message->payload.assign(arrival.payload.begin(), arrival.payload.end());
+  ledger_.charge(memory::Account::unexpected, sizeof(Stored) + arrival.payload.size());
+  ++unexpected_messages_;
+  match_.store(*message.release(), key);
+}
+
+void ChannelBackend::deliver_stored(ReceiveRequest& request, Stored& message) {
+  ledger_.refund(memory::Account::unexpected, sizeof(Stored) + message.payload.size());
+  deliver(request, *message.from, message.node.key, message.rendezvous, message.is_eager,
+          message.payload);
+}
+
+void ChannelBackend::deliver(ReceiveRequest& request, Endpoint& from, const MatchKey& key,
+                             const wire::RendezvousHeader& rendezvous, bool is_eager,
+                             std::span<const std::byte> payload) {
+  request.match(key, rendezvous.total);
+  request.endpoint = &from;
+  request.store(0, payload);
+  if (payload.size() > free_payload_bytes) return_credit(from, payload.size());
+  if (is_eager) {
+    request.finish();
+    return;
+  }
+  request.peer_token = rendezvous.token;
+  request.peer_address = rendezvous.address;
+  fetch(request);
+}
+
+void ChannelBackend::return_credit(Endpoint& from, std::size_t payload_bytes) {
+  from.credit_to_return += static_cast<std::int64_t>(payload_bytes);
+  // Seldom enough to cost nothing, early enough that a steady sender never runs dry.
+  if (from.credit_to_return < settings_.credit_bytes / 4) return;
+  const wire::Credit credit{static_cast<std::uint64_t>(from.credit_to_return)};
+  from.credit_to_return = 0;
+  from.send(static_cast<std::uint8_t>(FrameClass::credit), Sequencing::none,
+            sizeof(channel::FramePrefix) + sizeof(credit),
+            [&](std::byte* body) { wire::put(body, credit); });
+  endpoints_.note_waiting(from);
+}
+
+}  // namespace hawser::p2p

@@ -1,0 +1,87 @@
+#include "p2p/protocol/requests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "p2p/protocol/channel_backend.hpp"
+
+namespace hawser::p2p {
+
+void SendRequest::begin(const ConstBuffer& from, const Envelope& to, channel::Endpoint& peer) {
+  activate();
+  buffer = from;
+  endpoint = &peer;
+  token = 0;
+  peer_token = 0;
+  total = static_cast<std::uint64_t>(from.count * from.type->size());
+  offset = 0;
+  comm_ = Ref<Comm>::share(to.comm);
+  type_ = Ref<Datatype>::share(from.type);
+}
+
+void SendRequest::dispose() const {
+  auto* self = const_cast<SendRequest*>(this);
+  self->comm_ = nullptr;
+  self->type_ = nullptr;
+  self->copy.reset();
+  self->set_handle(0);
+  reset_references();
+  pool_.give_back(self);
+}
+
+void ReceiveRequest::begin(ChannelBackend& backend, const Buffer& to, Comm& comm) {
+  activate();
+  backend_ = &backend;
+  buffer = to;
+  endpoint = nullptr;
+  capacity = static_cast<std::uint64_t>(to.count * to.type->size());
+  total = 0;
+  received = 0;
+  token = 0;
+  peer_token = 0;
+  peer_address = 0;
+  is_posted = false;
+  comm_ = Ref<Comm>::share(&comm);
+  type_ = Ref<Datatype>::share(to.type);
+}
+
+void ReceiveRequest::match(const MatchKey& key, std::uint64_t message_bytes) {
+  mutable_status().source = key.source;
+  mutable_status().tag = key.tag;
+  mutable_status().bytes = static_cast<Count>(std::min(message_bytes, capacity));
+  total = message_bytes;
+}
+
+void ReceiveRequest::store(std::uint64_t offset, std::span<const std::byte> data) {
+  received += data.size();
+  if (offset >= capacity || data.empty()) return;
+  const std::size_t bytes = std::min<std::uint64_t>(data.size(), capacity - offset);
+  if (buffer.type->is_dense()) {
+    std::memcpy(first_byte(buffer.data, *buffer.type) + offset, data.data(), bytes);
+  } else {
+    buffer.type->unpack(buffer.data, buffer.count, static_cast<Count>(offset), data.data(),
+                        static_cast<Count>(bytes));
+  }
+}
+
+void ReceiveRequest::finish() {
+  if (is_truncated()) [[unlikely]]
+    fail({base::ErrorClass::truncate,
+          fmt::format("the message from rank {} with tag {} has {} bytes, the buffer {}",
+                      status().source, status().tag, total, capacity)});
+  set_complete();
+}
+
+Result<void> ReceiveRequest::cancel() { return backend_->cancel(*this); }
+
+void ReceiveRequest::dispose() const {
+  auto* self = const_cast<ReceiveRequest*>(this);
+  self->comm_ = nullptr;
+  self->type_ = nullptr;
+  self->set_handle(0);
+  reset_references();
+  pool_.give_back(self);
+}
+
+}  // namespace hawser::p2p

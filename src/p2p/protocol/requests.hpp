@@ -1,0 +1,138 @@
+// Requests of the channel backend, and the pools they come from.
+//
+// Ownership: a request has a reference of the user's handle and, until it is complete, one of the
+//            backend. The last release returns it to its pool; pools outlive all requests.
+// Threads:   fields are the lane's; releases may come from any thread, so pools lock once the
+//            process is threaded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "channel/endpoint/endpoint.hpp"
+#include "memory/ledger/ledger.hpp"
+#include "p2p/backend.hpp"
+#include "p2p/match/match_engine.hpp"
+
+namespace hawser::p2p {
+
+class ChannelBackend;
+
+/// Free objects of one type, kept for reuse and charged to the ledger.
+template <class T>
+class RequestPool {
+ public:
+  explicit RequestPool(memory::Ledger& ledger) : ledger_(ledger) {}
+  ~RequestPool() {
+    for (T* object : free_) T::destroy(object);
+    ledger_.refund(memory::Account::requests, made_ * sizeof(T));
+  }
+  RequestPool(const RequestPool&) = delete;
+  RequestPool& operator=(const RequestPool&) = delete;
+
+  void set_threaded(bool threaded) { threaded_ = threaded; }
+  T* take() {
+    const std::unique_lock<std::mutex> lock = this->lock();
+    if (free_.empty()) {
+      ++made_;
+      ledger_.charge(memory::Account::requests, sizeof(T));
+      return new T(*this);
+    }
+    T* object = free_.back();
+    free_.pop_back();
+    return object;
+  }
+  void give_back(T* object) {
+    const std::unique_lock<std::mutex> lock = this->lock();
+    free_.push_back(object);
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock() {
+    return threaded_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+  }
+
+  memory::Ledger& ledger_;
+  bool threaded_ = false;
+  std::mutex mutex_;
+  std::size_t made_ = 0;
+  std::vector<T*> free_;
+};
+
+class SendRequest final : public Request {
+ public:
+  explicit SendRequest(RequestPool<SendRequest>& pool)
+      : Request(core::RequestKind::send), pool_(pool) {}
+  static void destroy(SendRequest* request) { delete request; }
+
+  void begin(const ConstBuffer& from, const Envelope& to, channel::Endpoint& peer);
+  /// Nothing more is needed of the user's buffer; the user may see the request complete.
+  void finish() { set_complete(); }
+  void finish_with(base::Error error) {
+    fail(std::move(error));
+    set_complete();
+  }
+  [[nodiscard]] core::Object* error_object() const override { return comm_.get(); }
+
+  ConstBuffer buffer;
+  channel::Endpoint* endpoint = nullptr;
+  std::uint64_t token = 0;        // while in rendezvous
+  std::uint64_t peer_token = 0;   // while in the copy pipeline
+  std::uint64_t total = 0;
+  std::uint64_t offset = 0;       // sent so far
+  std::unique_ptr<std::byte[]> copy;  // of the data, if the user was let go before the match
+
+ private:
+  ~SendRequest() override = default;
+  void dispose() const override;
+
+  RequestPool<SendRequest>& pool_;
+  Ref<Comm> comm_;
+  Ref<Datatype> type_;
+};
+
+class ReceiveRequest final : public Request, public PostedReceive {
+ public:
+  explicit ReceiveRequest(RequestPool<ReceiveRequest>& pool)
+      : Request(core::RequestKind::receive), pool_(pool) {}
+  static void destroy(ReceiveRequest* request) { delete request; }
+
+  void begin(ChannelBackend& backend, const Buffer& to, Comm& comm);
+  /// The message is known: its size and where it comes from.
+  void match(const MatchKey& key, std::uint64_t message_bytes);
+  /// Unpacks DATA at OFFSET of the message; what is beyond the buffer is dropped.
+  void store(std::uint64_t offset, std::span<const std::byte> data);
+  void finish();
+  void finish_with(base::Error error) {
+    fail(std::move(error));
+    set_complete();
+  }
+  Result<void> cancel() override;
+  [[nodiscard]] core::Object* error_object() const override { return comm_.get(); }
+  [[nodiscard]] bool is_truncated() const { return total > capacity; }
+
+  Buffer buffer;
+  channel::Endpoint* endpoint = nullptr;  // of the sender, once matched
+  std::uint64_t capacity = 0;             // bytes of the buffer
+  std::uint64_t total = 0;                // bytes of the message
+  std::uint64_t received = 0;
+  std::uint64_t token = 0;                // while data frames are on their way
+  std::uint64_t peer_token = 0;           // the sender's request
+  std::uint64_t peer_address = 0;         // of its data
+  bool is_posted = false;
+
+ private:
+  friend class ChannelBackend;
+  ~ReceiveRequest() override = default;
+  void dispose() const override;
+
+  RequestPool<ReceiveRequest>& pool_;
+  ChannelBackend* backend_ = nullptr;
+  Ref<Comm> comm_;
+  Ref<Datatype> type_;
+};
+
+}  // namespace hawser::p2p

@@ -1,0 +1,205 @@
+// The sending half of ChannelBackend: choosing a protocol and starting it.
+#include <algorithm>
+
+#include "p2p/protocol/channel_backend.hpp"
+
+namespace hawser::p2p {
+
+using channel::ChannelKind;
+using channel::Endpoint;
+using channel::Sequencing;
+using wire::FrameClass;
+
+namespace {
+
+void pack(const ConstBuffer& buffer, std::uint64_t offset, std::byte* out, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (buffer.type->is_dense()) {
+    std::memcpy(out, first_byte(buffer.data, *buffer.type) + offset, bytes);
+  } else {
+    buffer.type->pack(buffer.data, buffer.count, static_cast<Count>(offset), out,
+                      static_cast<Count>(bytes));
+  }
+}
+
+wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes) {
+  return {(envelope.comm->peer_context(envelope.peer) << 2) |
+              static_cast<std::uint32_t>(envelope.traffic),
+          envelope.comm->rank(), envelope.tag, static_cast<std::uint32_t>(payload_bytes)};
+}
+
+std::uint8_t class_byte(FrameClass frame_class) { return static_cast<std::uint8_t>(frame_class); }
+
+}  // namespace
+
+Endpoint& ChannelBackend::endpoint_of(const Envelope& envelope) {
+  Comm& comm = *envelope.comm;
+  if (void* known = comm.peers().find(envelope.peer)) [[likely]]
+    return *static_cast<Endpoint*>(known);
+  Endpoint& endpoint = endpoints_.find_or_make(comm.peer_group().member(envelope.peer));
+  comm.peers().insert(envelope.peer, &endpoint);
+  return endpoint;
+}
+
+SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
+                                     std::size_t bytes, SendMode mode) const {
+  const std::size_t frame = kind == ChannelKind::single_copy ? 0 : endpoint.frame_bytes_max(kind);
+  SendSituation situation{};
+  situation.bytes = bytes;
+  situation.eager_room = frame > wire::eager_overhead ? frame - wire::eager_overhead : 0;
+  situation.inline_room = channel::frame_bytes_guaranteed - wire::rendezvous_overhead;
+  situation.has_credit = bytes <= free_payload_bytes ||
+                         endpoint.send_credit_bytes >= static_cast<std::int64_t>(bytes);
+  situation.is_synchronous = mode == SendMode::synchronous;
+  return situation;
+}
+
+void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind, std::size_t bytes,
+                               SendProtocol protocol) {
+  endpoint.count_sent(kind, bytes);
+  sent_sizes_.add(bytes);
+  ++sends_[static_cast<std::size_t>(protocol)];
+  if (protocol != SendProtocol::rendezvous && bytes > free_payload_bytes)
+    endpoint.send_credit_bytes -= static_cast<std::int64_t>(bytes);
+  if (endpoint.is_due_for_policy()) [[unlikely]] endpoints_.apply_policy(endpoint);
+}
+
+bool ChannelBackend::send_eager(Endpoint& endpoint, ChannelKind kind, const ConstBuffer& buffer,
+                                const Envelope& envelope, std::size_t bytes) {
+  const bool sent = endpoint.try_send(
+      kind, class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
+      [&](std::byte* body) { pack(buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes); });
+  if (sent) note_sent(endpoint, kind, bytes, SendProtocol::eager);
+  return sent;
+}
+
+bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelope) {
+  Endpoint& endpoint = endpoint_of(envelope);
+  if (!endpoint.is_open()) [[unlikely]] return false;
+  const auto bytes = static_cast<std::size_t>(buffer.count * buffer.type->size());
+  const ChannelKind kind = endpoint.select(bytes);
+  if (kind == ChannelKind::single_copy) return false;
+  if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind)) return false;
+  if (bytes > free_payload_bytes &&
+      endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes)) [[unlikely]]
+    return false;
+  return send_eager(endpoint, kind, buffer, envelope, bytes);
+}
+
+Result<Ref<Request>> ChannelBackend::isend(const ConstBuffer& buffer, const Envelope& envelope,
+                                           SendMode mode) {
+  Endpoint& endpoint = endpoint_of(envelope);
+  SendRequest* request = send_pool_.take();
+  auto handle = Ref<Request>::adopt(request);
+  request->begin(buffer, envelope, endpoint);
+  if (endpoint.is_lost()) [[unlikely]] {
+    request->finish_with({base::ErrorClass::proc_aborted, endpoint.loss()});
+    return handle;
+  }
+  const auto bytes = static_cast<std::size_t>(request->total);
+  const bool open = endpoint.is_open();
+  const ChannelKind kind = open ? endpoint.select(bytes) : ChannelKind::shared_queue;
+  SendSituation situation = assess(endpoint, open ? kind : ChannelKind::single_copy, bytes, mode);
+  const SendProtocol first_choice = choose(situation).protocol;
+  if (first_choice == SendProtocol::eager && send_eager(endpoint, kind, buffer, envelope, bytes)) {
+    request->finish();
+    return handle;
+  }
+  // No room, or no channel yet: a small frame waits in the endpoint's FIFO.
+  situation.eager_room = channel::frame_bytes_guaranteed - wire::eager_overhead;
+  const SendProtocol protocol = choose(situation).protocol;
+  if (protocol == SendProtocol::eager) {
+    endpoint.send(class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
+                  [&](std::byte* body) {
+                    pack(buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
+                  });
+    endpoints_.note_waiting(endpoint);
+    note_sent(endpoint, kind, bytes, SendProtocol::eager);
+    request->finish();
+    return handle;
+  }
+  // A standard send that would have been eager, had there been room or credit, lets its user go.
+  const bool keep_copy = mode != SendMode::synchronous && kind != ChannelKind::single_copy &&
+                         bytes + wire::eager_overhead <=
+                             (open ? endpoint.frame_bytes_max(kind) : 0);
+  start_rendezvous(*request, envelope, protocol, keep_copy);
+  return handle;
+}
+
+void ChannelBackend::start_rendezvous(SendRequest& request, const Envelope& envelope,
+                                      SendProtocol protocol, bool keep_copy) {
+  Endpoint& endpoint = *request.endpoint;
+  const auto total = static_cast<std::size_t>(request.total);
+  request.retain();  // the backend's, until the receiver is done
+  request.token = sends_in_rendezvous_.insert(&request);
+  if (keep_copy) {
+    request.copy = std::make_unique_for_overwrite<std::byte[]>(total);
+    pack(request.buffer, 0, request.copy.get(), total);
+    ledger_.charge(memory::Account::sender_fifo, total);
+  }
+  const std::byte* data = request.copy              ? request.copy.get()
+                          : request.buffer.type->is_dense()
+                              ? first_byte(request.buffer.data, *request.buffer.type)
+                              : nullptr;
+  const std::size_t payload = protocol == SendProtocol::rendezvous_with_data ? total : 0;
+  const wire::RendezvousHeader rendezvous{request.token, request.total,
+                                          reinterpret_cast<std::uint64_t>(data)};
+  endpoint.send(class_byte(FrameClass::rendezvous), Sequencing::ordered,
+                wire::rendezvous_overhead + payload, [&](std::byte* body) {
+                  body = wire::put(body, header_for(envelope, payload));
+                  pack(request.buffer, 0, wire::put(body, rendezvous), payload);
+                });
+  endpoints_.note_waiting(endpoint);
+  note_sent(endpoint, ChannelKind::single_copy, total, protocol);
+  if (keep_copy) request.finish();
+}
+
+void ChannelBackend::complete_send(SendRequest& request) {
+  sends_in_rendezvous_.erase(request.token);
+  if (request.copy) ledger_.refund(memory::Account::sender_fifo, request.total);
+  if (!request.is_complete()) request.finish();
+  request.release();
+}
+
+void ChannelBackend::on_clear_to_send(Endpoint& from, std::span<const std::byte> body) {
+  const auto frame = wire::take<wire::ClearToSend>(body);
+  SendRequest* request = frame ? sends_in_rendezvous_.find(frame->sender_token) : nullptr;
+  if (request == nullptr || request->endpoint != &from || frame->offset > request->total) return;
+  request->peer_token = frame->receiver_token;
+  request->offset = frame->offset;
+  pipelines_.push_back(request);
+}
+
+bool ChannelBackend::push_pipeline(SendRequest& request) {
+  Endpoint& endpoint = *request.endpoint;
+  bool moved = false;
+  while (request.offset < request.total) {
+    const ChannelKind kind = endpoint.frame_channel();
+    const std::uint64_t room = endpoint.frame_bytes_max(kind) - wire::data_overhead;
+    const auto bytes = static_cast<std::size_t>(std::min(room, request.total - request.offset));
+    const bool sent = endpoint.try_send(
+        kind, class_byte(FrameClass::data), Sequencing::none, wire::data_overhead + bytes,
+        [&](std::byte* frame) {
+          frame = wire::put(frame, wire::DataHeader{request.peer_token, request.offset});
+          if (request.copy) {
+            std::memcpy(frame, request.copy.get() + request.offset, bytes);
+          } else {
+            pack(request.buffer, request.offset, frame, bytes);
+          }
+        });
+    if (!sent) return moved;
+    moved = true;
+    request.offset += bytes;
+    endpoint.count_sent(kind, bytes);
+    if (endpoint.is_due_for_policy()) endpoints_.apply_policy(endpoint);
+  }
+  return true;
+}
+
+void ChannelBackend::on_finished(Endpoint& from, std::span<const std::byte> body) {
+  const auto frame = wire::take<wire::Finished>(body);
+  SendRequest* request = frame ? sends_in_rendezvous_.find(frame->sender_token) : nullptr;
+  if (request != nullptr && request->endpoint == &from) complete_send(*request);
+}
+
+}  // namespace hawser::p2p

@@ -1,0 +1,172 @@
+// The part of ChannelBackend that fetches what did not come with its header, and its progress.
+#include <algorithm>
+#include <array>
+
+#include "p2p/protocol/channel_backend.hpp"
+
+namespace hawser::p2p {
+
+using channel::ChannelKind;
+using channel::Endpoint;
+using channel::Sequencing;
+using transport::MemoryPiece;
+using wire::FrameClass;
+
+ChannelBackend::ChannelBackend(channel::EndpointTable& endpoints, memory::Ledger& ledger,
+                               const ProtocolSettings& settings)
+    : endpoints_(endpoints),
+      ledger_(ledger),
+      settings_(settings),
+      match_(ledger),
+      send_pool_(ledger),
+      receive_pool_(ledger) {
+  endpoints_.set_handler(*this);
+}
+
+ChannelBackend::~ChannelBackend() {
+  // Messages that nobody received; a program that finalises with such is legal in the world model
+  // only if they were cancelled, but their memory is ours in any case.
+  while (match_.unexpected_count() > 0) drop_stored(static_cast<Stored&>(*match_.oldest()));
+}
+
+void ChannelBackend::drop_stored(Stored& message) {
+  match_.remove(message);
+  ledger_.refund(memory::Account::unexpected, sizeof(Stored) + message.payload.size());
+  delete &message;
+}
+
+void ChannelBackend::set_threaded(bool threaded) {
+  send_pool_.set_threaded(threaded);
+  receive_pool_.set_threaded(threaded);
+}
+
+bool ChannelBackend::progress() {
+  bool moved = endpoints_.progress();
+  if (!pipelines_.empty()) [[unlikely]]
+    std::erase_if(pipelines_, [&](SendRequest* request) {
+      moved |= push_pipeline(*request);
+      if (request->offset < request->total && !request->endpoint->is_lost()) return false;
+      complete_send(*request);
+      return true;
+    });
+  if (!single_copies_.empty()) [[unlikely]]
+    std::erase_if(single_copies_, [&](ReceiveRequest* request) {
+      moved = true;
+      return copy_chunk(*request);
+    });
+  return moved;
+}
+
+bool ChannelBackend::is_drained() { return pipelines_.empty() && endpoints_.is_drained(); }
+
+void ChannelBackend::fetch(ReceiveRequest& request) {
+  FetchSituation situation{};
+  situation.missing_bytes = std::min(request.total, request.capacity) -
+                            std::min(request.received, request.capacity);
+  situation.has_address = request.peer_address != 0;
+  situation.can_copy = request.endpoint->has(ChannelKind::single_copy) &&
+                       request.endpoint->select(request.total) == ChannelKind::single_copy;
+  const FetchProtocol protocol = choose(situation).protocol;
+  ++fetches_[static_cast<std::size_t>(protocol)];
+  switch (protocol) {
+    case FetchProtocol::nothing:
+      complete_fetch(request);
+      return;
+    case FetchProtocol::single_copy:
+      request.retain();
+      // The first chunk at once: most messages are one chunk.
+      if (!copy_chunk(request)) single_copies_.push_back(&request);
+      return;
+    case FetchProtocol::copy_pipeline:
+      ask_for_frames(request);
+      return;
+  }
+}
+
+void ChannelBackend::complete_fetch(ReceiveRequest& request) {
+  send_finished(*request.endpoint, request.peer_token);
+  request.finish();
+}
+
+void ChannelBackend::send_finished(Endpoint& endpoint, std::uint64_t token) {
+  endpoint.send(static_cast<std::uint8_t>(FrameClass::finished), Sequencing::none,
+                sizeof(channel::FramePrefix) + sizeof(wire::Finished),
+                [&](std::byte* body) { wire::put(body, wire::Finished{token}); });
+  endpoints_.note_waiting(endpoint);
+}
+
+/// Copies the next chunk; true if the request needs no further chunk from here.
+bool ChannelBackend::copy_chunk(ReceiveRequest& request) {
+  constexpr std::size_t pieces_max = 64;
+  std::array<core::Segment, pieces_max> segments;
+  const std::uint64_t wanted = std::min(request.total, request.capacity);
+  Count covered = 0;
+  const std::size_t count =
+      request.buffer.type->segments(request.buffer.data, request.buffer.count,
+                                    static_cast<Count>(request.received), segments, &covered);
+  std::array<MemoryPiece, pieces_max> local;
+  const std::uint64_t limit =
+      std::min(wanted - request.received, static_cast<std::uint64_t>(settings_.single_copy_chunk_bytes));
+  std::uint64_t bytes = 0;
+  std::size_t pieces = 0;
+  for (; pieces < count && bytes < limit; ++pieces) {
+    const std::uint64_t piece = std::min<std::uint64_t>(segments[pieces].bytes, limit - bytes);
+    local[pieces] = {reinterpret_cast<std::uint64_t>(segments[pieces].data), piece};
+    bytes += piece;
+  }
+  const MemoryPiece remote{request.peer_address + request.received, bytes};
+  const std::int64_t copied =
+      request.endpoint->link().get(std::span(local).first(pieces), {&remote, 1});
+  if (copied <= 0) [[unlikely]] {
+    // Refused in mid-message: the rest comes by frames.
+    ask_for_frames(request);
+    request.release();
+    return true;
+  }
+  request.received += static_cast<std::uint64_t>(copied);
+  if (request.received < wanted) return false;
+  complete_fetch(request);
+  request.release();
+  return true;
+}
+
+void ChannelBackend::ask_for_frames(ReceiveRequest& request) {
+  request.retain();  // until the last data frame
+  request.token = receives_by_frames_.insert(&request);
+  const wire::ClearToSend frame{request.peer_token, request.token, request.received};
+  request.endpoint->send(static_cast<std::uint8_t>(FrameClass::clear_to_send), Sequencing::none,
+                         sizeof(channel::FramePrefix) + sizeof(frame),
+                         [&](std::byte* body) { wire::put(body, frame); });
+  endpoints_.note_waiting(*request.endpoint);
+}
+
+void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, std::span<const std::byte> body) {
+  const auto header = wire::take<wire::DataHeader>(body);
+  ReceiveRequest* request = header ? receives_by_frames_.find(header->receiver_token) : nullptr;
+  if (request == nullptr || request->endpoint != &from) return;
+  if (header->offset > request->total || body.size() > request->total - header->offset) return;
+  from.count_received(kind, body.size());
+  request->store(header->offset, body);
+  if (request->received < request->total) return;
+  receives_by_frames_.erase(request->token);
+  request->finish();
+  request->release();
+}
+
+void ChannelBackend::on_lost(Endpoint& endpoint) {
+  const base::Error error(base::ErrorClass::proc_aborted, endpoint.loss());
+  sends_in_rendezvous_.for_each([&](SendRequest& request) {
+    if (request.endpoint != &endpoint) return;
+    std::erase(pipelines_, &request);
+    if (!request.is_complete()) request.finish_with(error);
+    complete_send(request);
+  });
+  receives_by_frames_.for_each([&](ReceiveRequest& request) {
+    if (request.endpoint != &endpoint) return;
+    receives_by_frames_.erase(request.token);
+    request.finish_with(error);
+    request.release();
+  });
+}
+
+}  // namespace hawser::p2p

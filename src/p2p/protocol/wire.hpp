@@ -1,0 +1,109 @@
+// The frames of host-side point-to-point. Each follows the eight bytes of channel::FramePrefix; all
+// fields are little-endian; lengths are checked before anything is used.
+//
+// eager and rendezvous (sequenced; these are what is matched):
+//    0                   1                   2                   3
+//   +---------------------------------------------------------------+
+//   | context: the receiver's index << 2 | kind of traffic          |
+//   +---------------------------------------------------------------+
+//   | source: the sender's rank in the communicator                 |
+//   +---------------------------------------------------------------+
+//   | tag                                                           |
+//   +---------------------------------------------------------------+
+//   | payload bytes in this frame                                   |
+//   +---------------------------------------------------------------+
+//   eager:      payload
+//   rendezvous: | token (64): the sender's request                  |
+//               | total (64): bytes of the message                  |
+//               | address (64): of the packed data in the sender's  |
+//               |   memory, or 0 if it can't be copied from there   |
+//               first payload, if any
+//
+// clear_to_send (receiver to sender: send me the rest by frames):
+//   | sender token (64) | receiver token (64) | offset (64): where to go on |
+// data:           | receiver token (64) | offset (64) | payload
+// finished (receiver to sender: I have all of it):   | sender token (64) |
+// credit (receiver to sender: eager payload consumed): | bytes (64) |
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "channel/frame.hpp"
+
+namespace hawser::p2p::wire {
+
+enum class FrameClass : std::uint8_t {
+  eager = 1,
+  rendezvous = 2,
+  clear_to_send = 3,
+  data = 4,
+  finished = 5,
+  credit = 6,
+};
+
+struct MatchHeader {
+  std::uint32_t context;
+  std::int32_t source;
+  std::int32_t tag;
+  std::uint32_t payload_bytes;
+};
+static_assert(sizeof(MatchHeader) == 16);
+
+struct RendezvousHeader {
+  std::uint64_t token;
+  std::uint64_t total;
+  std::uint64_t address;
+};
+static_assert(sizeof(RendezvousHeader) == 24);
+
+struct ClearToSend {
+  std::uint64_t sender_token;
+  std::uint64_t receiver_token;
+  std::uint64_t offset;
+};
+struct DataHeader {
+  std::uint64_t receiver_token;
+  std::uint64_t offset;
+};
+struct Finished {
+  std::uint64_t sender_token;
+};
+struct Credit {
+  std::uint64_t bytes;
+};
+
+inline constexpr std::size_t eager_overhead = sizeof(channel::FramePrefix) + sizeof(MatchHeader);
+inline constexpr std::size_t rendezvous_overhead = eager_overhead + sizeof(RendezvousHeader);
+inline constexpr std::size_t data_overhead = sizeof(channel::FramePrefix) + sizeof(DataHeader);
+
+/// Takes a T off the front of BYTES; nothing if they are too few.
+template <class T>
+std::optional<T> take(std::span<const std::byte>& bytes) {
+  if (bytes.size() < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  bytes = bytes.subspan(sizeof(T));
+  return value;
+}
+/// Writes VALUE and returns where the next field goes.
+template <class T>
+std::byte* put(std::byte* out, const T& value) {
+  std::memcpy(out, &value, sizeof(T));
+  return out + sizeof(T);
+}
+
+/// An eager or rendezvous frame, checked.
+struct Arrival {
+  MatchHeader match{};
+  RendezvousHeader rendezvous{};  // total = payload bytes if the frame is eager
+  bool is_eager = true;
+  std::span<const std::byte> payload;
+};
+/// BODY: what follows the prefix. Nothing if the frame is malformed.
+std::optional<Arrival> parse_arrival(FrameClass frame_class, std::span<const std::byte> body);
+
+}  // namespace hawser::p2p::wire

@@ -1,0 +1,41 @@
+// HostSurroundings: those of a real process: memory shared with the other local processes, the
+// shared-memory transport, and a waiter that sleeps on its wake word.
+//
+// Ownership: owns the mapping of the host's wake area; borrows the bootstrap.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "bootstrap/bootstrap.hpp"
+#include "p2p/progress/host_waiter.hpp"
+#include "platform/file.hpp"
+#include "session/process.hpp"
+
+namespace hawser::session {
+
+class HostSurroundings final : public Surroundings {
+ public:
+  static Result<std::unique_ptr<HostSurroundings>> create(bootstrap::Bootstrap& bootstrap,
+                                                          const Settings& settings);
+
+  bootstrap::Bootstrap& bootstrap() override { return bootstrap_; }
+  p2p::Waiter& waiter() override { return waiter_; }
+  Result<std::vector<std::unique_ptr<transport::Transport>>> make_transports(
+      transport::Sink& sink, memory::Ledger& ledger) override;
+  void on_published() override;
+  [[nodiscard]] std::uint64_t sleeps() const { return waiter_.sleeps(); }
+
+ private:
+  HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settings& settings,
+                   platform::Mapping memory, hostmem::FencePayer payer, std::uint64_t spin_ns);
+
+  bootstrap::Bootstrap& bootstrap_;
+  const transport::shm::Settings shm_;
+  const platform::Mapping memory_;
+  const std::span<hostmem::WakeWord> wake_words_;
+  const hostmem::FencePayer payer_;
+  p2p::HostWaiter waiter_;
+};
+
+}  // namespace hawser::session

@@ -1,0 +1,65 @@
+#include "session/process.hpp"
+
+namespace hawser::session {
+
+Result<std::unique_ptr<Process>> Process::create(std::unique_ptr<Surroundings> surroundings,
+                                                 const Settings& settings) {
+  Result<channel::Policy> policy =
+      channel::Policy::parse(settings.channel, surroundings->bootstrap().placement().size);
+  if (!policy) return policy.take_error();
+  std::unique_ptr<Process> process(
+      new Process(std::move(surroundings), settings, std::move(*policy)));
+  HAWSER_TRY(process->open_transports());
+  return process;
+}
+
+Process::Process(std::unique_ptr<Surroundings> surroundings, const Settings& settings,
+                 channel::Policy policy)
+    : surroundings_(std::move(surroundings)),
+      settings_(settings),
+      policy_(std::move(policy)),
+      endpoints_({placement().self, &bootstrap(), &ledger_, &policy_, settings.channel,
+                  settings.p2p.credit_bytes}),
+      self_transport_(endpoints_, ledger_),
+      backend_(endpoints_, ledger_, settings.p2p),
+      engine_(backend_, surroundings_->waiter()),
+      plans_(engine_),
+      comms_(engine_, plans_, placement().self, *this) {
+  endpoints_.set_self_transport(self_transport_);
+}
+
+Process::~Process() = default;
+
+Result<void> Process::open_transports() {
+  auto transports = surroundings_->make_transports(endpoints_, ledger_);
+  if (!transports) return transports.take_error();
+  transports_ = std::move(*transports);
+  for (const auto& transport : transports_) {
+    const Result<std::span<const std::byte>> address = transport->address();
+    if (!address) return address.error();
+    HAWSER_TRY(bootstrap().publish(transport->name(), *address));
+    endpoints_.add_transport(*transport);
+  }
+  surroundings_->on_published();
+  return {};
+}
+
+bool Process::is_same_host(const base::Identity& process) const {
+  return surroundings_->bootstrap().local_rank_of(process.index).has_value();
+}
+
+void Process::set_threaded(bool threaded) {
+  engine_.set_threaded(threaded);
+  backend_.set_threaded(threaded);
+}
+
+Result<void> Process::finalize(bool world) {
+  if (world) HAWSER_TRY(comms_.meet_world());
+  engine_.wait_until([&] {
+    const p2p::LaneLock lock(engine_);
+    return backend_.is_drained();
+  });
+  return {};
+}
+
+}  // namespace hawser::session

@@ -1,0 +1,88 @@
+// Process: everything that one MPI process is made of, put together and torn down in order. There is
+// no state of it anywhere else, so that a simulation runs thousands of them in one OS process.
+//
+// Surroundings: what differs between a real host and a simulation; host.hpp makes those of a real
+//               host.
+// Ownership:    owns all layers from the ledger to the communicators of the world model.
+// Threads:      create and finalize: one thread. In between see p2p::Engine.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "bootstrap/bootstrap.hpp"
+#include "channel/endpoint/endpoint_table.hpp"
+#include "channel/policy/policy.hpp"
+#include "collective/executor/plan_runner.hpp"
+#include "comm_ops/comm_factory.hpp"
+#include "memory/ledger/ledger.hpp"
+#include "p2p/engine.hpp"
+#include "p2p/protocol/channel_backend.hpp"
+#include "session/settings.hpp"
+#include "transport/self/self_transport.hpp"
+
+namespace hawser::session {
+
+using base::Result;
+
+/// What a process is put into.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  virtual bootstrap::Bootstrap& bootstrap() = 0;
+  virtual p2p::Waiter& waiter() = 0;
+  /// The transports to other processes, in order of preference, delivering to SINK.
+  virtual Result<std::vector<std::unique_ptr<transport::Transport>>> make_transports(
+      transport::Sink& sink, memory::Ledger& ledger) = 0;
+  /// Our addresses are published: whoever sleeps until then is to look again.
+  virtual void on_published() {}
+};
+
+class Process final : private comm_ops::Locality {
+ public:
+  /// A process that others can reach, with the communicators of the world model.
+  static Result<std::unique_ptr<Process>> create(std::unique_ptr<Surroundings> surroundings,
+                                                 const Settings& settings);
+  ~Process() override;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  void set_threaded(bool threaded);
+
+  /// Sends what is still to be sent. With WORLD, meets all processes of the job first, as
+  /// MPI_Finalize does.
+  Result<void> finalize(bool world);
+
+  [[nodiscard]] const bootstrap::Placement& placement() { return bootstrap().placement(); }
+  [[nodiscard]] bootstrap::Bootstrap& bootstrap() { return surroundings_->bootstrap(); }
+  [[nodiscard]] Surroundings& surroundings() { return *surroundings_; }
+  [[nodiscard]] p2p::Engine& engine() { return engine_; }
+  [[nodiscard]] collective::PlanRunner& plans() { return plans_; }
+  [[nodiscard]] comm_ops::CommFactory& comms() { return comms_; }
+  [[nodiscard]] const channel::EndpointTable& endpoints() const { return endpoints_; }
+  [[nodiscard]] const p2p::ChannelBackend& backend() const { return backend_; }
+  [[nodiscard]] const memory::Ledger& ledger() const { return ledger_; }
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] const channel::Policy& policy() const { return policy_; }
+
+ private:
+  Process(std::unique_ptr<Surroundings> surroundings, const Settings& settings,
+          channel::Policy policy);
+  Result<void> open_transports();
+  [[nodiscard]] bool is_same_host(const base::Identity& process) const override;
+
+  const std::unique_ptr<Surroundings> surroundings_;
+  const Settings settings_;
+  memory::Ledger ledger_;
+  channel::Policy policy_;
+  channel::EndpointTable endpoints_;
+  transport::self::SelfTransport self_transport_;
+  std::vector<std::unique_ptr<transport::Transport>> transports_;
+  p2p::ChannelBackend backend_;
+  p2p::Engine engine_;
+  collective::PlanRunner plans_;
+  comm_ops::CommFactory comms_;
+};
+
+}  // namespace hawser::session

@@ -1,0 +1,98 @@
+#include "session/settings.hpp"
+
+namespace hawser::session {
+
+namespace {
+
+void register_shm(base::ParameterRegistry& registry, transport::shm::Settings& shm) {
+  registry.add("shm.queue_slots", &shm.queue_slots,
+               {.sentence = "Slots of 512 bytes in the receive queue that all peers of a process "
+                            "share; rounded up to a power of two.",
+                .unit = "slots",
+                .min = 4,
+                .max = 65536});
+  registry.add("shm.ring_lines", &shm.ring_lines,
+               {.sentence = "Small frames that the ring of one peer holds; rounded up to a power "
+                            "of two.",
+                .unit = "lines",
+                .min = 4,
+                .max = 65536});
+  registry.add("shm.ring_bulk_bytes", &shm.ring_bulk_bytes,
+               {.sentence = "Room in the ring of one peer for frames longer than a cache line; "
+                            "the longest frame is a quarter of it.",
+                .unit = "bytes",
+                .min = 4096,
+                .max = 8 << 20});
+  registry.add("shm.rings_max", &shm.rings_max,
+               {.sentence = "Rings that a process has address space for.",
+                .unit = "rings",
+                .min = 0,
+                .max = 65536});
+  registry.add("shm.single_copy", &shm.single_copy,
+               {.sentence = "Copy long messages straight out of the sender's memory where the "
+                            "host allows it."});
+}
+
+void register_channel(base::ParameterRegistry& registry, channel::PolicySettings& channel) {
+  registry.add("channel.send_rules", &channel.send_rules,
+               {.sentence = "Which channel carries a message: 'condition -> channel' rules, first "
+                            "match wins."});
+  registry.add("channel.earn_rules", &channel.earn_rules,
+               {.sentence = "When a peer earns a channel of its own: 'condition -> channel'."});
+  registry.add("channel.rings_asked_max", &channel.rings_asked_max,
+               {.sentence = "Peers to which a process asks for a ring.",
+                .unit = "rings",
+                .min = 0,
+                .max = 65536});
+  registry.add("channel.rings_granted_max", &channel.rings_granted_max,
+               {.sentence = "Peers to which a process grants a ring in its memory.",
+                .unit = "rings",
+                .min = 0,
+                .max = 65536});
+}
+
+void register_p2p(base::ParameterRegistry& registry, p2p::ProtocolSettings& p2p) {
+  registry.add("p2p.credit_bytes", &p2p.credit_bytes,
+               {.sentence = "Payload of unexpected messages that a sender may leave at one "
+                            "receiver; beyond it the sender keeps the data.",
+                .unit = "bytes",
+                .min = 0,
+                .max = std::int64_t{1} << 40});
+  registry.add("p2p.single_copy_chunk_bytes", &p2p.single_copy_chunk_bytes,
+               {.sentence = "Bytes of one message copied at a time before other messages get "
+                            "their turn.",
+                .unit = "bytes",
+                .min = 4096,
+                .max = std::int64_t{1} << 40});
+}
+
+void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {
+  registry.add("wait.spin_us", &wait.spin_us,
+               {.sentence = "How long a waiting process polls before it sleeps, where each local "
+                            "rank has a core.",
+                .unit = "microseconds",
+                .min = 0,
+                .max = 1'000'000'000});
+  registry.add("wait.spin_oversubscribed_us", &wait.spin_oversubscribed_us,
+               {.sentence = "The same where ranks outnumber the cores.",
+                .unit = "microseconds",
+                .min = 0,
+                .max = 1'000'000'000});
+  registry.add("wait.sleeper_fences", &wait.sleeper_fences,
+               {.sentence = "Where cores are free, a process that goes to sleep pays for memory "
+                            "ordering (membarrier), so that senders need no fence."});
+}
+
+}  // namespace
+
+void register_all_parameters(base::ParameterRegistry& registry, Settings& settings) {
+  register_shm(registry, settings.shm);
+  register_channel(registry, settings.channel);
+  register_p2p(registry, settings.p2p);
+  register_wait(registry, settings.wait);
+  registry.add("stats", &settings.stats_file,
+               {.sentence = "File to which each rank appends its statistics as one line of JSON "
+                            "when it finalizes ('%r' becomes the rank); read by 'hawser report'."});
+}
+
+}  // namespace hawser::session

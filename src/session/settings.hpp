@@ -1,0 +1,33 @@
+// Settings: the plain settings of every component of a process, and their names as parameters.
+//
+// Ownership: a member of the Process; components get references to their part.
+#pragma once
+
+#include <string>
+
+#include "base/parameters.hpp"
+#include "channel/policy/policy.hpp"
+#include "p2p/protocol/channel_backend.hpp"
+#include "transport/shm/settings.hpp"
+
+namespace hawser::session {
+
+/// How a process waits ("wait.*", DESIGN §6).
+struct WaitSettings {
+  std::int64_t spin_us = 1000;  // polling before sleeping, where each local rank has a core
+  std::int64_t spin_oversubscribed_us = 0;
+  bool sleeper_fences = true;   // where cores are free; see hostmem/wake.hpp
+};
+
+struct Settings {
+  transport::shm::Settings shm;
+  channel::PolicySettings channel;
+  p2p::ProtocolSettings p2p;
+  WaitSettings wait;
+  std::string stats_file;  // the parameter "stats"; empty: no statistics
+};
+
+/// Registers all parameters there are; SETTINGS must outlive the registry.
+void register_all_parameters(base::ParameterRegistry& registry, Settings& settings);
+
+}  // namespace hawser::session

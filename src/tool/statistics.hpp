@@ -1,0 +1,77 @@
+// Statistics: what one process did, as plain numbers, and how they leave it (HAWSER_STATS).
+//
+// Purpose:   a snapshot that the owner of a Process fills when it finalizes. It knows nothing of
+//            channels and engines: they are counts under names here.
+// Ownership: a value. Threads: none.
+// Format:    README.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/counters.hpp"
+#include "base/ids.hpp"
+#include "base/parameters.hpp"
+#include "base/result.hpp"
+#include "memory/ledger/ledger.hpp"
+
+namespace hawser::tool {
+
+/// What this process and one peer sent each other over one kind of channel.
+struct PeerTraffic {
+  std::uint32_t peer = 0;  // index in the job
+  std::string channel;
+  base::ChannelCounters sent;
+  base::ChannelCounters received;
+};
+
+struct AccountBytes {
+  std::string account;
+  std::int64_t current_bytes = 0;
+  std::int64_t peak_bytes = 0;
+};
+
+struct ProtocolCount {
+  std::string protocol;
+  std::uint64_t messages = 0;
+};
+
+/// A parameter that has not its default value.
+struct ChangedParameter {
+  std::string name;
+  std::string value;
+  std::string default_value;
+  std::string source;  // with its origin: "file /etc/hawser.toml:3"
+};
+
+struct Statistics {
+  std::string version;
+  base::Identity self;
+  std::uint32_t job_size = 1;
+  std::string host;
+  std::int64_t pid = 0;
+  std::uint64_t elapsed_ns = 0;  // from initialization to this snapshot
+
+  std::vector<PeerTraffic> peers;
+  base::SizeHistogram sent_sizes;
+  std::vector<ProtocolCount> protocols;
+  std::vector<AccountBytes> ledger;
+  std::uint64_t sleeps = 0;  // times that this process went to sleep waiting
+  std::uint64_t wakes = 0;   // times that it woke another
+  std::vector<ChangedParameter> parameters;
+};
+
+/// Version, host and pid of this process; the rest is empty.
+Statistics start_statistics();
+/// Every account that was ever charged.
+std::vector<AccountBytes> ledger_accounts(const memory::Ledger& ledger);
+std::vector<ChangedParameter> changed_parameters(const base::ParameterRegistry& registry);
+
+/// Appends STATISTICS as one line to the file that PATTERN names: "%r" in it becomes the index of
+/// the process, "%%" a percent sign.
+base::Result<void> write_statistics(const Statistics& statistics, std::string_view pattern);
+std::string expand_file_pattern(std::string_view pattern, std::uint32_t index);
+
+}  // namespace hawser::tool

@@ -1,0 +1,75 @@
+// What lies in a process's shared-memory segment. Peers map it; nothing in it is trusted: sizes are
+// checked once at attach, and indices are computed from the checked copies.
+//
+//   0            +-----------------------------------------+
+//                | SegmentHeader                 (one page) |
+//   queue_offset +-----------------------------------------+
+//                | QueueSlot × queue_slots                  |  shared receive queue
+//   rings_offset +-----------------------------------------+
+//                | RingHeader | lines | bulk                |  one per peer that earned it,
+//                | …                                        |  allocated when granted
+//                +-----------------------------------------+ window_bytes (address space only)
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace hawser::transport::shm {
+
+inline constexpr std::size_t cache_line_bytes = 64;
+inline constexpr std::uint64_t segment_magic = 0x315f474553575348ULL;  // "HSWSEG_1"
+inline constexpr std::uint32_t segment_version = 1;
+
+/// Frames of the transport itself share the channels with those of the layer above.
+enum class FrameType : std::uint8_t { data = 0, ring_ask = 1, ring_grant = 2, ring_refuse = 3 };
+
+struct SegmentHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t queue_slots;  // a power of two
+  std::uint64_t queue_offset;
+  std::uint64_t window_bytes;
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> queue_tail;  // a hint: see queue.hpp
+};
+
+inline constexpr std::size_t queue_slot_bytes = 512;
+
+/// state:  63            32 31                 2 1      0
+///        +----------------+--------------------+--------+
+///        | owner          | lap                | phase  |
+///        +----------------+--------------------+--------+
+/// owner: the sender's number at this receiver (0 while free).
+struct alignas(cache_line_bytes) QueueSlot {
+  std::atomic<std::uint64_t> state;
+  std::uint16_t frame_bytes;
+  FrameType type;
+  std::uint8_t reserved[5];
+  std::byte frame[queue_slot_bytes - 16];
+};
+static_assert(sizeof(QueueSlot) == queue_slot_bytes);
+inline constexpr std::size_t queue_frame_bytes_max = sizeof(QueueSlot::frame);
+
+/// control: 63       56 55                   32 31                 0
+///         +-----------+-----------------------+-------------------+
+///         | FrameType | frame bytes           | stamp             |
+///         +-----------+-----------------------+-------------------+
+/// stamp: the low 32 bits of the line's position + 1, so that a line of an earlier lap never looks
+/// new. A frame of at most line_frame_bytes lies in the line, a longer one in the bulk area.
+struct alignas(cache_line_bytes) RingLine {
+  std::atomic<std::uint64_t> control;
+  std::byte frame[cache_line_bytes - 8];
+};
+static_assert(sizeof(RingLine) == cache_line_bytes);
+inline constexpr std::size_t line_frame_bytes = sizeof(RingLine::frame);
+inline constexpr std::size_t ring_frame_bytes_max = 0xffffff;
+
+struct RingHeader {
+  /// Lines consumed so far; written by the receiver, read by the sender when it runs out of room.
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> consumed;
+};
+static_assert(sizeof(RingHeader) == cache_line_bytes);
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace hawser::transport::shm

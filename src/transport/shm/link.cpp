@@ -1,0 +1,90 @@
+#include "transport/shm/link.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "platform/this_process.hpp"
+
+namespace hawser::transport::shm {
+
+std::size_t ShmLink::frame_bytes_max(ChannelKind kind) const {
+  if (kind == ChannelKind::ring && outgoing_) return outgoing_shape_.frame_bytes_max();
+  return queue_frame_bytes_max;
+}
+
+std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
+  if (kind == ChannelKind::ring) return outgoing_->reserve(bytes);
+  claimed_ = queue_.claim();
+  claimed_bytes_ = bytes;
+  return claimed_ == nullptr ? nullptr : claimed_->frame;
+}
+
+void ShmLink::commit(ChannelKind kind) {
+  if (kind == ChannelKind::ring) {
+    outgoing_->commit(FrameType::data);
+  } else {
+    queue_.publish(*claimed_, FrameType::data, claimed_bytes_);
+  }
+  waker_.wake(*wake_word_);
+}
+
+bool ShmLink::ask(ChannelKind kind) {
+  if (kind != ChannelKind::ring || outgoing_ || !attached_) return true;
+  return send_control(FrameType::ring_ask, {});
+}
+
+std::int64_t ShmLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
+  const std::int64_t copied = platform::read_memory(pid_, local, remote);
+  if (copied == -EPERM || copied == -ENOSYS) channels_.remove(ChannelKind::single_copy);
+  return copied;
+}
+
+Result<void> ShmLink::attach(const AttachPacket& packet, const platform::FileDescriptor& segment,
+                             pid_t pid, hostmem::WakeWord* wake_word, bool try_single_copy) {
+  if (attached_) return {};  // both connected at once: the second answer says nothing new
+  Result<PeerSegment> peer = PeerSegment::attach(segment, packet.queue_slots, packet.window_bytes);
+  if (!peer) return peer.take_error();
+  segment_ = std::move(*peer);
+  queue_ = segment_.queue_sender(packet.owner);
+  pid_ = pid;
+  start_time_ = platform::start_time(pid);
+  wake_word_ = wake_word;
+  attached_ = true;
+  channels_.add(ChannelKind::shared_queue);
+  if (!try_single_copy) return {};
+  std::uint64_t cookie = 0;
+  const MemoryPiece here{reinterpret_cast<std::uint64_t>(&cookie), sizeof(cookie)};
+  const MemoryPiece there{packet.cookie_address, sizeof(cookie)};
+  const std::int64_t copied = platform::read_memory(pid_, {&here, 1}, {&there, 1});
+  if (copied == sizeof(cookie) && cookie == packet.cookie) channels_.add(ChannelKind::single_copy);
+  return {};
+}
+
+bool ShmLink::accept_ring(const RingGrant& grant) {
+  const RingShape shape{grant.line_count, grant.bulk_bytes};
+  std::byte* memory = segment_.ring_memory(grant.offset, shape);
+  if (memory == nullptr || outgoing_) return false;
+  outgoing_.emplace(memory, shape);
+  outgoing_shape_ = shape;
+  channels_.add(ChannelKind::ring);
+  return true;
+}
+
+bool ShmLink::send_control(FrameType type, std::span<const std::byte> body) {
+  QueueSlot* slot = queue_.claim();
+  if (slot == nullptr) return false;
+  if (!body.empty()) std::memcpy(slot->frame, body.data(), body.size());
+  queue_.publish(*slot, type, body.size());
+  waker_.wake(*wake_word_);
+  return true;
+}
+
+bool ShmLink::is_alive() const {
+  if (pid_ == 0) return true;  // in a pid name space that we can't see into
+  const std::uint64_t now = platform::start_time(pid_);
+  if (now != 0) return now == start_time_;
+  // No such process; unless we can't even see ourselves.
+  return platform::start_time(platform::process_id()) == 0;
+}
+
+}  // namespace hawser::transport::shm

@@ -1,0 +1,82 @@
+// ShmLink: one peer on this host: its segment as we see it, the shared queue and perhaps a ring to
+// it, perhaps a ring from it.
+//
+// Ownership: owned by the ShmTransport, for its life.
+#pragma once
+
+#include <optional>
+
+#include "hostmem/wake.hpp"
+#include "platform/local_socket.hpp"
+#include "transport/shm/attach.hpp"
+#include "transport/shm/segment.hpp"
+#include "transport/transport.hpp"
+
+namespace hawser::transport::shm {
+
+/// Body of the transport's own frame ring_grant; ring_ask and ring_refuse have none.
+struct RingGrant {
+  std::uint64_t offset;  // in the granter's segment
+  std::uint32_t line_count;
+  std::uint32_t bulk_bytes;
+};
+
+class ShmLink final : public Link {
+ public:
+  ShmLink(const Identity& identity, std::uint32_t number, hostmem::Waker waker)
+      : identity_(identity), number_(number), waker_(waker) {}
+
+  [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
+  std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
+  void commit(ChannelKind kind) override;
+  bool ask(ChannelKind kind) override;
+  std::int64_t get(std::span<const MemoryPiece> local,
+                   std::span<const MemoryPiece> remote) override;
+
+  [[nodiscard]] const Identity& identity() const { return identity_; }
+  /// Our number for this peer: what it writes into our queue as `owner`.
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] bool is_attached() const { return attached_; }
+
+  /// The peer's handshake arrived: PACKET (checked) with its segment and its pid as the kernel
+  /// knows it. Tries the single copy by reading the peer's cookie.
+  Result<void> attach(const AttachPacket& packet, const platform::FileDescriptor& segment,
+                      pid_t pid, hostmem::WakeWord* wake_word, bool try_single_copy);
+  /// The peer granted a ring: true if it is sound; the ring is used from now on.
+  bool accept_ring(const RingGrant& grant);
+  /// Reads frames from the peer's ring from now on.
+  void open_incoming_ring(std::byte* memory, RingShape shape) { incoming_.emplace(memory, shape); }
+  [[nodiscard]] RingReceiver* incoming_ring() { return incoming_ ? &*incoming_ : nullptr; }
+  /// Sends a frame of the transport itself; false if the queue is full now.
+  bool send_control(FrameType type, std::span<const std::byte> body);
+  /// False once the process behind this link has ended.
+  [[nodiscard]] bool is_alive() const;
+  void lose() { channels_ = {}; }
+
+  platform::LocalSocket connection;  // while connecting
+  bool is_announced = false;         // the layer above knows this link
+  /// The answer to the peer's question for a ring, while it waits for room in the peer's queue.
+  struct RingAnswer {
+    FrameType type;  // ring_grant or ring_refuse
+    RingGrant grant;
+  };
+  std::optional<RingAnswer> answer_to_send;
+
+ private:
+  Identity identity_;
+  std::uint32_t number_;
+  hostmem::Waker waker_;
+  bool attached_ = false;
+  pid_t pid_ = 0;
+  std::uint64_t start_time_ = 0;
+  hostmem::WakeWord* wake_word_ = nullptr;
+  PeerSegment segment_;
+  QueueSender queue_;
+  QueueSlot* claimed_ = nullptr;
+  std::size_t claimed_bytes_ = 0;
+  std::optional<RingSender> outgoing_;
+  RingShape outgoing_shape_{};
+  std::optional<RingReceiver> incoming_;
+};
+
+}  // namespace hawser::transport::shm

@@ -1,0 +1,75 @@
+// Segment: this process's shared memory: its receive queue, and the rings that it grants.
+//
+// Ownership: one anonymous file, sealed against shrinking, gone with its last mapping; grown with
+//            memory that is really there when a ring is granted, so that running out is an error
+//            and no SIGBUS. Charged to the ledger.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/ledger/ledger.hpp"
+#include "platform/file.hpp"
+#include "transport/shm/queue.hpp"
+#include "transport/shm/ring.hpp"
+#include "transport/shm/settings.hpp"
+
+namespace hawser::transport::shm {
+
+using base::Result;
+
+class Segment {
+ public:
+  static Result<Segment> create(const Settings& settings, memory::Ledger& ledger);
+  Segment(Segment&&) = default;
+  Segment& operator=(Segment&&) = delete;
+  ~Segment();
+
+  [[nodiscard]] QueueReceiver queue_receiver() const;
+  [[nodiscard]] std::uint32_t queue_slots() const { return header()->queue_slots; }
+  [[nodiscard]] std::uint64_t window_bytes() const { return mapping_.bytes(); }
+  [[nodiscard]] const platform::FileDescriptor& file() const { return file_; }
+
+  struct Ring {
+    std::uint64_t offset;  // in the segment
+    std::byte* memory;
+  };
+  /// Memory for one more ring, zeroed; MPI_ERR_NO_MEM if the host or the window has none.
+  Result<Ring> allocate_ring();
+  [[nodiscard]] RingShape ring_shape() const { return shape_; }
+
+ private:
+  Segment(platform::FileDescriptor file, platform::Mapping mapping, RingShape shape,
+          memory::Ledger& ledger);
+  [[nodiscard]] SegmentHeader* header() const {
+    return reinterpret_cast<SegmentHeader*>(mapping_.data());
+  }
+
+  platform::FileDescriptor file_;
+  platform::Mapping mapping_;
+  RingShape shape_;
+  memory::Ledger* ledger_;
+  std::uint64_t next_ring_offset_;
+  std::size_t fixed_bytes_;
+  std::size_t rings_bytes_ = 0;
+};
+
+/// A peer's segment, mapped by us.
+class PeerSegment {
+ public:
+  PeerSegment() = default;
+  /// Maps and checks FILE against what the peer's handshake announced.
+  static Result<PeerSegment> attach(const platform::FileDescriptor& file, std::uint32_t queue_slots,
+                                    std::uint64_t window_bytes);
+
+  [[nodiscard]] QueueSender queue_sender(std::uint32_t owner) const;
+  /// Memory of a ring that the peer granted at OFFSET; null if it is not inside the window.
+  [[nodiscard]] std::byte* ring_memory(std::uint64_t offset, RingShape shape) const;
+  [[nodiscard]] std::size_t window_bytes() const { return mapping_.bytes(); }
+
+ private:
+  platform::Mapping mapping_;
+  std::uint32_t queue_slots_ = 0;
+};
+
+}  // namespace hawser::transport::shm

@@ -1,0 +1,339 @@
+#include "transport/shm/shm_transport.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace hawser::transport::shm {
+
+namespace {
+
+/// Frames taken from one channel in one progress call, so that none starves the others.
+constexpr int frames_per_poll_max = 32;
+/// Polls of a claimed but unwritten slot before we yield and ask whether its owner still lives.
+constexpr std::uint32_t claimed_polls_per_look = 64;
+/// Connections that may wait for their first packet.
+constexpr std::size_t incoming_max = 1024;
+
+/// What a process publishes: its local rank (32 bit), then the name of its abstract socket.
+std::vector<std::byte> make_address(std::uint32_t local_rank, std::string_view name) {
+  std::vector<std::byte> address(sizeof(local_rank) + name.size());
+  std::memcpy(address.data(), &local_rank, sizeof(local_rank));
+  std::memcpy(address.data() + sizeof(local_rank), name.data(), name.size());
+  return address;
+}
+
+/// Room for a packet and one byte more, so that a longer packet is seen to be longer.
+using PacketBuffer = std::array<std::byte, sizeof(AttachPacket) + 1>;
+
+bool is_trusted(uid_t uid) { return uid == ::geteuid() || uid == 0; }
+
+}  // namespace
+
+Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const Environment& environment,
+                                                         const Settings& settings) {
+  Result<Segment> segment = Segment::create(settings, *environment.ledger);
+  if (!segment) return segment.take_error();
+  return std::unique_ptr<ShmTransport>(
+      new ShmTransport(environment, settings, std::move(*segment)));
+}
+
+ShmTransport::ShmTransport(const Environment& environment, const Settings& settings,
+                           Segment segment)
+    : environment_(environment),
+      settings_(settings),
+      segment_(std::move(segment)),
+      queue_(segment_.queue_receiver()),
+      own_word_(environment.wake_words[environment.local_rank]) {
+  platform::random_bytes(std::as_writable_bytes(std::span(&cookie_, 1)));
+}
+
+ShmTransport::~ShmTransport() {
+  environment_.ledger->refund(memory::Account::attachments, attached_bytes_);
+}
+
+Result<std::span<const std::byte>> ShmTransport::address() {
+  if (!listener_.is_open()) {
+    std::uint64_t nonce = 0;
+    platform::random_bytes(std::as_writable_bytes(std::span(&nonce, 1)));
+    const std::string name = fmt::format("hawser-{:016x}-{}-{:016x}", environment_.self.job,
+                                         environment_.self.index, nonce);
+    Result<platform::LocalSocket> listener = platform::LocalSocket::listen(name);
+    if (!listener) return listener.take_error();
+    listener_ = std::move(*listener);
+    address_ = make_address(environment_.local_rank, name);
+  }
+  return std::span<const std::byte>(address_);
+}
+
+ShmLink& ShmTransport::link_for(const Identity& peer) {
+  ShmLink*& link = by_identity_[peer];
+  if (link == nullptr) {
+    links_.push_back(std::make_unique<ShmLink>(peer, static_cast<std::uint32_t>(links_.size() + 1),
+                                               hostmem::Waker(environment_.fence_payer)));
+    link = links_.back().get();
+  }
+  return *link;
+}
+
+AttachPacket ShmTransport::make_packet(const ShmLink& link, std::uint16_t kind) const {
+  AttachPacket packet;
+  packet.kind = kind;
+  packet.local_rank = environment_.local_rank;
+  packet.identity = environment_.self;
+  std::copy(environment_.key.begin(), environment_.key.end(), packet.key);
+  packet.owner = link.number();
+  packet.queue_slots = segment_.queue_slots();
+  packet.window_bytes = segment_.window_bytes();
+  packet.cookie_address = reinterpret_cast<std::uint64_t>(&cookie_);
+  packet.cookie = cookie_;
+  return packet;
+}
+
+Result<Link*> ShmTransport::connect(const Identity& peer, std::span<const std::byte> address) {
+  ShmLink& link = link_for(peer);
+  if (link.is_attached() || link.connection.is_open()) {
+    link.is_announced = true;
+    return &link;
+  }
+  std::uint32_t local_rank = 0;
+  if (address.size() <= sizeof(local_rank))
+    return Error(ErrorClass::other, "a peer published no address of shared memory");
+  std::memcpy(&local_rank, address.data(), sizeof(local_rank));
+  const std::string name(reinterpret_cast<const char*>(address.data()) + sizeof(local_rank),
+                         address.size() - sizeof(local_rank));
+  Result<platform::LocalSocket> connection = platform::LocalSocket::connect(name);
+  if (!connection) return connection.take_error();
+  const Result<platform::LocalSocket::Peer> owner = connection->peer();
+  if (!owner || !is_trusted(owner->uid))
+    return Error(ErrorClass::other, fmt::format("the socket '{}' belongs to another user", name));
+  const AttachPacket hello = make_packet(link, AttachPacket::hello);
+  if (!connection->send(std::as_bytes(std::span(&hello, 1)), segment_.file().get()))
+    return Error(ErrorClass::other, fmt::format("the process behind '{}' has ended", name));
+  link.connection = std::move(*connection);
+  link.is_announced = true;
+  ++connecting_;
+  knock_at(local_rank);
+  return &link;
+}
+
+void ShmTransport::knock_at(std::uint32_t local_rank) {
+  if (local_rank >= environment_.wake_words.size()) return;
+  hostmem::WakeWord& word = environment_.wake_words[local_rank];
+  word.knock.store(1, std::memory_order_seq_cst);
+  hostmem::Waker::rouse(word);
+}
+
+bool ShmTransport::progress() {
+  bool moved = false;
+  if (own_word_.knock.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    answer_knocks();
+    moved = true;
+  }
+  moved |= poll_rings();
+  moved |= poll_queue();
+  if (busy_links_ > 0) [[unlikely]]
+    moved |= flush_answers();
+  return moved;
+}
+
+void ShmTransport::answer_knocks() {
+  own_word_.knock.exchange(0, std::memory_order_seq_cst);
+  if (listener_.is_open()) accept_connections();
+  if (connecting_ == 0) return;
+  // By index: what the sink does about a new link may add another.
+  for (std::size_t i = 0; i < links_.size(); ++i)
+    if (links_[i]->connection.is_open()) poll_connection(*links_[i]);
+}
+
+void ShmTransport::accept_connections() {
+  while (std::optional<platform::LocalSocket> connection = listener_.accept()) {
+    // Anybody on this host can connect; a stranger must not keep us polling for a hello.
+    const Result<platform::LocalSocket::Peer> peer = connection->peer();
+    if (peer && is_trusted(peer->uid) && incoming_.size() < incoming_max)
+      incoming_.push_back(std::move(*connection));
+  }
+  std::erase_if(incoming_,
+                [&](platform::LocalSocket& connection) { return serve_incoming(connection); });
+  // A connection whose hello has not arrived yet: look again at the next poll.
+  if (!incoming_.empty()) own_word_.knock.store(1, std::memory_order_relaxed);
+}
+
+/// True if the connection is done with.
+bool ShmTransport::serve_incoming(platform::LocalSocket& connection) {
+  PacketBuffer bytes;
+  std::size_t got = 0;
+  platform::FileDescriptor segment;
+  const auto received = connection.receive(bytes, &got, &segment);
+  if (received == platform::LocalSocket::Received::nothing) return false;
+  if (received == platform::LocalSocket::Received::closed) return true;
+  const std::optional<AttachPacket> packet =
+      parse_attach_packet(std::span(bytes).first(got), environment_.key);
+  if (!packet || packet->kind != AttachPacket::hello || !segment.is_open()) return true;
+  ShmLink& link = link_for(packet->identity);
+  if (!std::exchange(link.is_announced, true)) environment_.sink->on_link(link, packet->identity);
+  if (!attach(link, *packet, segment, connection)) return true;
+  const AttachPacket welcome = make_packet(link, AttachPacket::welcome);
+  if (connection.send(std::as_bytes(std::span(&welcome, 1)), segment_.file().get()))
+    knock_at(packet->local_rank);
+  return true;
+}
+
+void ShmTransport::poll_connection(ShmLink& link) {
+  PacketBuffer bytes;
+  std::size_t got = 0;
+  platform::FileDescriptor segment;
+  const auto received = link.connection.receive(bytes, &got, &segment);
+  if (received == platform::LocalSocket::Received::nothing) return;
+  bool attached = link.is_attached();
+  if (received == platform::LocalSocket::Received::packet) {
+    const std::optional<AttachPacket> packet =
+        parse_attach_packet(std::span(bytes).first(got), environment_.key);
+    if (packet && packet->identity == link.identity() && segment.is_open())
+      attached = attach(link, *packet, segment, link.connection);
+  }
+  link.connection.close();
+  --connecting_;
+  if (!attached)
+    environment_.sink->on_lost(link, "it closed the connection before it was attached");
+}
+
+bool ShmTransport::attach(ShmLink& link, const AttachPacket& packet,
+                          const platform::FileDescriptor& segment,
+                          platform::LocalSocket& connection) {
+  const Result<platform::LocalSocket::Peer> peer = connection.peer();
+  if (!peer || !is_trusted(peer->uid)) return false;
+  if (packet.local_rank >= environment_.wake_words.size()) return false;
+  const bool was_attached = link.is_attached();
+  if (!link.attach(packet, segment, peer->pid, &environment_.wake_words[packet.local_rank],
+                   settings_.single_copy))
+    return false;
+  if (was_attached) return true;
+  const std::size_t mapped_bytes = packet.queue_slots * sizeof(QueueSlot);
+  environment_.ledger->charge(memory::Account::attachments, mapped_bytes);
+  attached_bytes_ += mapped_bytes;
+  environment_.sink->on_channels_changed(link);
+  return true;
+}
+
+bool ShmTransport::poll_rings() {
+  bool moved = false;
+  for (ShmLink* link : ring_links_) moved |= poll_ring(*link);
+  return moved;
+}
+
+bool ShmTransport::poll_ring(ShmLink& link) {
+  RingReceiver& ring = *link.incoming_ring();
+  FrameType type;
+  std::span<const std::byte> frame;
+  for (int i = 0; i < frames_per_poll_max; ++i) {
+    if (!ring.front(&type, &frame)) return i > 0;
+    handle(link, ChannelKind::ring, type, frame);
+    ring.pop();
+  }
+  return true;
+}
+
+bool ShmTransport::poll_queue() {
+  bool moved = false;
+  QueueSlot* slot = nullptr;
+  std::uint32_t owner = 0;
+  for (int i = 0; i < frames_per_poll_max; ++i) {
+    const QueueReceiver::Head head = queue_.look(&slot, &owner);
+    if (head == QueueReceiver::Head::empty) return moved;
+    // Not moved, but not idle either: whoever waits must not sleep behind a claimed slot.
+    if (head == QueueReceiver::Head::claimed) {
+      wait_for_claimer(owner);
+      return true;
+    }
+    claimed_polls_ = 0;
+    const std::size_t frame_bytes = slot->frame_bytes;
+    if (owner >= 1 && owner <= links_.size() && frame_bytes <= queue_frame_bytes_max)
+      handle(*links_[owner - 1], ChannelKind::shared_queue, slot->type, {slot->frame, frame_bytes});
+    queue_.pop();
+    moved = true;
+  }
+  return moved;
+}
+
+/// The head of the queue is claimed and not ready: its owner is writing, was preempted, or died.
+void ShmTransport::wait_for_claimer(std::uint32_t owner) {
+  if (++claimed_polls_ % claimed_polls_per_look != 0) return;
+  ::sched_yield();
+  const bool known = owner >= 1 && owner <= links_.size();
+  if (known && links_[owner - 1]->is_alive()) return;
+  claimed_polls_ = 0;
+  // It may have written the frame just before it ended, after we looked.
+  QueueSlot* slot = nullptr;
+  if (queue_.look(&slot, &owner) == QueueReceiver::Head::ready) return;
+  queue_.pop();
+  if (known) lose(*links_[owner - 1]);
+}
+
+/// After what it had committed to its ring, nothing more comes from LINK.
+void ShmTransport::lose(ShmLink& link) {
+  if (std::erase(ring_links_, &link) != 0)
+    while (poll_ring(link)) {
+    }
+  if (std::exchange(link.answer_to_send, std::nullopt)) --busy_links_;
+  link.lose();
+  environment_.sink->on_lost(link, "its process has ended");
+}
+
+void ShmTransport::handle(ShmLink& link, ChannelKind kind, FrameType type,
+                          std::span<const std::byte> frame) {
+  switch (type) {
+    case FrameType::data:
+      environment_.sink->on_frame(link, kind, frame);
+      return;
+    case FrameType::ring_ask:
+      answer_ring_ask(link);
+      return;
+    case FrameType::ring_grant: {
+      RingGrant grant;
+      if (frame.size() != sizeof(grant)) return;
+      std::memcpy(&grant, frame.data(), sizeof(grant));
+      if (link.accept_ring(grant)) environment_.sink->on_channels_changed(link);
+      return;
+    }
+    case FrameType::ring_refuse:
+      environment_.sink->on_channel_refused(link, ChannelKind::ring);
+      return;
+  }
+}
+
+void ShmTransport::answer_ring_ask(ShmLink& link) {
+  if (link.incoming_ring() != nullptr || link.answer_to_send) return;
+  ShmLink::RingAnswer answer{FrameType::ring_refuse, {}};
+  if (environment_.sink->on_channel_asked(link, ChannelKind::ring)) {
+    if (const Result<Segment::Ring> ring = segment_.allocate_ring()) {
+      const RingShape shape = segment_.ring_shape();
+      link.open_incoming_ring(ring->memory, shape);
+      ring_links_.push_back(&link);
+      answer = {FrameType::ring_grant, {ring->offset, shape.line_count, shape.bulk_bytes}};
+    }
+  }
+  link.answer_to_send = answer;
+  ++busy_links_;
+}
+
+bool ShmTransport::flush_answers() {
+  bool moved = false;
+  for (const auto& link : links_) {
+    // A peer that attached us first can ask before its own handshake has reached us.
+    if (!link->answer_to_send || !link->is_attached()) continue;
+    const auto body = std::as_bytes(std::span(&link->answer_to_send->grant, 1));
+    if (!link->send_control(link->answer_to_send->type, body)) continue;
+    link->answer_to_send.reset();
+    --busy_links_;
+    moved = true;
+  }
+  return moved;
+}
+
+}  // namespace hawser::transport::shm

@@ -1,0 +1,136 @@
+// The contract of a transport (DESIGN §4): it moves frames between this process and peers, and
+// knows no rank, tag, communicator or protocol.
+//
+// Five stages: open (the constructor or factory, after probe()), initialise (address(): others can
+// reach us), communicate (connect(), links, progress()), finalise (drain: is_drained()), close (the
+// destructor).
+//
+// Link:      one peer over one transport, with channels of several kinds. A frame is reserved in a
+//            channel, written in place and committed; channels differ in what they cost.
+// Sink:      the layer above; told of frames, new links and changed channels from inside
+//            progress(), never from inside a send.
+// Ownership: a Transport owns its links; they live as long as it does. Frames handed to the sink
+// are
+//            valid during the call only.
+// Threads:   everything under the lane lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "platform/process.hpp"
+
+namespace hawser::transport {
+
+using base::Error;
+using base::ErrorClass;
+using base::Identity;
+using base::Result;
+using platform::MemoryPiece;
+
+/// Kinds of channels over all transports. A name says who shares it and what a send costs.
+enum class ChannelKind : std::uint8_t {
+  self,          // frames to this very process
+  shared_queue,  // one receive queue per process, for all its peers: no memory per peer
+  ring,          // a ring of its own in the receiver's memory: one cache line per small frame
+  single_copy,   // no frames: the receiver copies straight out of the sender's memory
+  count_
+};
+inline constexpr std::size_t channel_kind_count = static_cast<std::size_t>(ChannelKind::count_);
+
+constexpr std::string_view channel_name(ChannelKind kind) {
+  constexpr std::array<std::string_view, channel_kind_count> names = {"self", "shared_queue",
+                                                                      "ring", "single_copy"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// A set of channel kinds.
+class ChannelSet {
+ public:
+  constexpr ChannelSet() = default;
+  constexpr ChannelSet(std::initializer_list<ChannelKind> kinds) {
+    for (const ChannelKind kind : kinds) add(kind);
+  }
+  [[nodiscard]] constexpr bool has(ChannelKind kind) const { return (bits_ & bit(kind)) != 0; }
+  constexpr void add(ChannelKind kind) { bits_ |= bit(kind); }
+  constexpr void remove(ChannelKind kind) { bits_ &= ~bit(kind); }
+  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+  [[nodiscard]] constexpr std::uint32_t bits() const { return bits_; }
+  friend constexpr bool operator==(ChannelSet, ChannelSet) = default;
+
+ private:
+  static constexpr std::uint32_t bit(ChannelKind kind) { return 1U << static_cast<unsigned>(kind); }
+  std::uint32_t bits_ = 0;
+};
+
+class Link {
+ public:
+  Link() = default;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  virtual ~Link() = default;
+
+  /// What can be used now; empty until connected. Changes only inside progress().
+  [[nodiscard]] ChannelSet channels() const { return channels_; }
+  /// The largest whole frame of a channel that carries frames.
+  [[nodiscard]] virtual std::size_t frame_bytes_max(ChannelKind kind) const = 0;
+
+  /// Room for one frame of BYTES (at most frame_bytes_max), 8-byte aligned; null if there is none
+  /// now. Must be followed at once by commit(): peers may be waiting behind it.
+  virtual std::byte* reserve(ChannelKind kind, std::size_t bytes) = 0;
+  /// Makes the reserved frame visible to the peer and wakes it if it sleeps.
+  virtual void commit(ChannelKind kind) = 0;
+
+  /// Asks the peer for a channel; the answer is Sink::on_channels_changed or on_channel_refused.
+  /// False if even the question found no room now: ask again later.
+  virtual bool ask(ChannelKind kind) = 0;
+
+  /// Copies from the peer's memory (channel single_copy): all of REMOTE, in order, into LOCAL.
+  /// Returns the bytes copied or an error number negated; refused once, the channel is gone.
+  virtual std::int64_t get(std::span<const MemoryPiece> local,
+                           std::span<const MemoryPiece> remote) = 0;
+
+  /// For the sink alone.
+  void* user = nullptr;
+
+ protected:
+  ChannelSet channels_;
+};
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void on_frame(Link& link, ChannelKind kind, std::span<const std::byte> frame) = 0;
+  /// A peer has reached us first. Not called for links that connect() made.
+  virtual void on_link(Link& link, const Identity& peer) = 0;
+  /// A peer asks for a channel that costs us memory: true grants it.
+  virtual bool on_channel_asked(Link& link, ChannelKind kind) = 0;
+  virtual void on_channels_changed(Link& link) = 0;
+  /// The peer has no room for the channel that we asked for; what we have goes on working.
+  virtual void on_channel_refused(Link& link, ChannelKind kind) = 0;
+  /// The peer is gone; nothing more will arrive or leave on this link.
+  virtual void on_lost(Link& link, std::string_view cause) = 0;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// The bytes that others need to reach us (at most 255); from then on they may.
+  virtual Result<std::span<const std::byte>> address() = 0;
+  /// A link to PEER, who published ADDRESS; connects in the background, frames have to wait until
+  /// it has channels.
+  virtual Result<Link*> connect(const Identity& peer, std::span<const std::byte> address) = 0;
+  /// Polls; true if anything happened.
+  virtual bool progress() = 0;
+  /// No committed frame or control message of ours is still on this side.
+  [[nodiscard]] virtual bool is_drained() const = 0;
+};
+
+}  // namespace hawser::transport

@@ -1,0 +1,2 @@
+// The program of hello.c as C++.
+#include "hello.c"

@@ -1,0 +1,162 @@
+# ./dev test: sections, each a function section_NAME, and their totals. Sourced by ./dev.
+#
+# A section is done with ctest_section, or writes lines "PASSED FAILED SKIPPED" with `record`. One
+# that fails without having counted a failure (a build error, a crash) counts as one. To add a
+# section: write section_NAME and put NAME into `sections` or `nightly_sections`.
+results=build/results
+sections=(lint generated unit multirank abi fault simulation other asan-ubsan threads fuzz mpi4py)
+nightly_sections=(tidy clang)
+fuzz_seconds=20 # for all targets together
+
+# What `other` leaves to the sections named after a label.
+labels='unit|multirank|abi|fault|sim|simulation|threads'
+
+record() { echo "$2 $3 $4" >>"$results/$1.counts"; }
+
+# ctest_section NAME PRESET ARGUMENTS-OF-CTEST…
+ctest_section() {
+  local name=$1 preset=$2
+  shift 2
+  step "ctest $preset $*"
+  ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --timeout 120 \
+    --no-tests=ignore --output-junit "$root/$results/$name.xml" "$@"
+}
+
+section_lint() {
+  step "lint"
+  "$python" -m unittest discover --quiet -s tools/lint -p '*_test.py'
+  record lint 1 0 0
+  configure debug
+  "$python" tools/lint/lint.py --build build/debug --counts "$results/lint.counts"
+}
+
+# What api/ generates is checked in; it must be what api/ generates now.
+section_generated() {
+  setup_environment generator
+  step "api/generate.py --check"
+  build/venv/generator/bin/python api/generate.py --check
+  record generated 1 0 0
+}
+
+section_unit() {
+  build release
+  ctest_section unit release -L '^unit$'
+}
+
+section_multirank() { ctest_section multirank release -L '^multirank$'; }
+
+section_abi() {
+  setup_environment mpich
+  ctest_section abi release -L '^abi$'
+}
+
+section_fault() { ctest_section fault release -L '^fault$'; }
+section_simulation() { ctest_section simulation release -L '^(sim|simulation)$'; }
+section_other() { ctest_section other release -LE "^($labels)\$"; }
+
+section_asan-ubsan() {
+  build_tests asan-ubsan --labels unit multirank
+  ctest_section asan-ubsan asan-ubsan -L '^(unit|multirank)$'
+}
+
+section_threads() {
+  build_tests tsan --labels threads
+  # GCC 12's thread sanitizer cannot map its shadow when the kernel randomises widely.
+  local fixed=(setarch -R)
+  "${fixed[@]}" true 2>/dev/null || fixed=()
+  step "ctest tsan"
+  "${fixed[@]}" ctest --test-dir build/tsan -j "$jobs" --output-on-failure --timeout 240 \
+    --no-tests=ignore --output-junit "$root/$results/threads.xml" -L '^threads$'
+}
+
+section_fuzz() {
+  configure fuzz
+  local targets target each status=0
+  mapfile -t targets < <(ninja -C build/fuzz -t targets all |
+    sed -n 's/^\(.*_fuzz\): CXX_EXECUTABLE_LINKER.*/\1/p')
+  ((${#targets[@]})) || return 0
+  compile fuzz "${targets[@]}"
+  each=$((fuzz_seconds / ${#targets[@]} + 1))
+  for target in "${targets[@]}"; do
+    local corpus=build/fuzz/corpus/${target##*/}
+    mkdir -p "$corpus"
+    step "fuzz ${target##*/} for $each s"
+    if "build/fuzz/$target" -max_total_time="$each" -timeout=10 -verbosity=0 \
+      -artifact_prefix="$corpus-" "$corpus"; then
+      record fuzz 1 0 0
+    else
+      record fuzz 0 1 0
+      status=1
+    fi
+  done
+  return $status
+}
+
+section_mpi4py() {
+  [[ -f launcher/CMakeLists.txt ]] || return 0
+  setup_environment mpi4py
+  "$python" tests/mpi4py/run.py --mpi build/release --environment build/venv/mpi4py \
+    --counts "$results/mpi4py.counts"
+}
+
+section_tidy() { "$python" tools/lint/lint.py --build build/debug --only tidy --tidy --all \
+  --counts "$results/tidy.counts"; }
+
+section_clang() {
+  build clang
+  ctest_section clang clang -L '^unit$'
+}
+
+# The tests of the release build whose names match.
+section_matching() {
+  build_tests release --name "$pattern"
+  ctest_section matching release --no-tests=error -R "$pattern"
+}
+
+# run_section NAME: runs it whatever happened before, and adds a line to the table.
+run_section() {
+  local name=$1 began=$SECONDS status=0 files counts=(0 0 0)
+  printf '\n── %s\n' "$name"
+  set +e
+  (
+    set -e
+    "section_$name"
+  )
+  status=$?
+  set -e
+  mapfile -t files < <(compgen -G "$results/$name.*" || true)
+  read -ra counts < <("$python" tools/dev/tally.py "${files[@]}")
+  ((status == 0 || counts[1] > 0)) || counts[1]=1
+  table+=("$name ${counts[*]} $((SECONDS - began))")
+}
+
+print_table() {
+  local row name passed failed skipped seconds totals=(0 0 0)
+  printf '\n%-14s %8s %8s %8s %8s\n' section passed failed skipped seconds
+  for row in "${table[@]}"; do
+    read -r name passed failed skipped seconds <<<"$row"
+    printf '%-14s %8d %8d %8d %8d\n' "$name" "$passed" "$failed" "$skipped" "$seconds"
+    totals=($((totals[0] + passed)) $((totals[1] + failed)) $((totals[2] + skipped)))
+  done
+  printf '\n%d passed, %d failed, %d skipped\n' "${totals[@]}"
+  ((totals[1] == 0))
+}
+
+command_test() {
+  local table=() chosen=("${sections[@]}") pattern='' argument name
+  for argument in "$@"; do
+    case $argument in
+      --nightly)
+        fuzz_seconds=1800
+        chosen+=("${nightly_sections[@]}")
+        ;;
+      -*) fail "test: unknown option '$argument'" ;;
+      *) pattern=$argument chosen=(matching) ;;
+    esac
+  done
+  setup_packages check
+  rm -rf "$results"
+  mkdir -p "$results"
+  for name in "${chosen[@]}"; do run_section "$name"; done
+  print_table
+}
