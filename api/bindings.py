@@ -140,8 +140,10 @@ class Binding:
                 method = kinds.OWNERS[p.kind]
                 if _matches(kinds.FILE_OPTIONAL, self.function):
                     method = "optional_file"
-                self.body.first.append(
-                    f'auto* const {p.name}_object = call.{method}({p.name}, "{p.name}");')
+                leader = kinds.AT_LEADER_ONLY.get(self.function.base, (None, None))
+                condition = f"!{leader[1]} ? nullptr : " if p.name == leader[0] else ""
+                self.body.first.append(f'auto* const {p.name}_object = {condition}call.{method}('
+                                       f'{p.name}, "{p.name}");')
         self._flags()
         lengths = {p.length for p in parameters if p.is_array and isinstance(p.length, str)}
         lengths |= {p.length[0] for p in parameters if isinstance(p.length, list)}
@@ -240,7 +242,8 @@ class Binding:
         checks, name = self.body.checks, p.name
         pointer = False
         if p.kind in kinds.OWNERS:
-            pointer = _matches(kinds.FILE_OPTIONAL, self.function)
+            pointer = (_matches(kinds.FILE_OPTIONAL, self.function)
+                       or kinds.AT_LEADER_ONLY.get(self.function.base, (None,))[0] == name)
         elif p.kind == "DATATYPE":
             pointer = self._datatype(p)
         elif p.kind == "REQUEST":

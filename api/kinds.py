@@ -15,6 +15,11 @@ HANDLES = {
     "SESSION": "Session",
     "WINDOW": "Win",
 }
+# Communicators that matter at one process only: function -> (argument, what says so).
+AT_LEADER_ONLY = {
+    "MPI_Intercomm_create": ("peer_comm", "call.is_local_rank(local_leader, local_comm_object)"),
+}
+
 OWNERS = {"COMMUNICATOR": "comm", "SESSION": "session", "WINDOW": "win", "FILE": "file"}
 
 # Numbers of items: MPI_ERR_COUNT if negative. 64 bits inside.

@@ -26,10 +26,13 @@ struct ChildTask {
   int error_number = 0;
 };
 
-[[noreturn]] void give_up(ChildTask& task, SpawnStep step) {
+/// Returning from child_main() ends the child, and unlike _exit() without touching our memory.
+constexpr int child_failed = 1;
+
+int give_up(ChildTask& task, SpawnStep step) {
   task.failed = step;
   task.error_number = errno;
-  ::_exit(1);
+  return child_failed;
 }
 
 /// The child, on a stack of its own but in the parent's memory: system calls only.
@@ -38,7 +41,7 @@ int child_main(void* argument) {
   const SpawnPlan& plan = task.plan;
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != task.parent) ::_exit(1);
+  if (::getppid() != task.parent) return child_failed;
   // Binding is a matter of speed; a container that forbids it shall still run the job.
   if (!plan.cores.empty())
     ::sched_setaffinity(0, plan.cores.size_bytes(),
@@ -49,10 +52,10 @@ int child_main(void* argument) {
   ::fcntl(plan.job, F_SETFD, 0);
   ::setrlimit(RLIMIT_NOFILE, &task.descriptors);
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0)
-    give_up(task, SpawnStep::directory);
+    return give_up(task, SpawnStep::directory);
   ::sigprocmask(SIG_SETMASK, &task.mask, nullptr);
   ::execvpe(plan.arguments[0], plan.arguments, plan.environment);
-  give_up(task, SpawnStep::execute);
+  return give_up(task, SpawnStep::execute);
 }
 
 }  // namespace

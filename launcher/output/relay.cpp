@@ -83,6 +83,8 @@ Relay::Progress Relay::read_once(Stream& stream) {
     return Progress::some;
   }
   stream.channel->mixer.close(stream.number, pending);
+  // A rank that is being started still holds a copy of our end, which would keep reporting it.
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, stream.fd.get(), nullptr);
   stream.fd.close();
   return Progress::closed;
 }

@@ -15,6 +15,7 @@
 #include "base/ids.hpp"
 #include "binding/runtime.hpp"
 #include "binding/status.hpp"
+#include "collective/arguments.hpp"
 
 namespace hawser::binding {
 
@@ -32,6 +33,11 @@ class CountArray {
   }
   [[nodiscard]] Count size() const { return length_; }
   [[nodiscard]] bool is_null() const { return small_ == nullptr && large_ == nullptr; }
+  /// As the collectives take them.
+  [[nodiscard]] collective::CountView view() const {
+    if (large_ != nullptr) return {large_, true};
+    return {small_, false};
+  }
   [[nodiscard]] std::vector<Count> to_vector() const {
     std::vector<Count> all(static_cast<std::size_t>(length_));
     for (Count i = 0; i < length_; ++i) all[static_cast<std::size_t>(i)] = (*this)[i];

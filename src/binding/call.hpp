@@ -159,6 +159,9 @@ class Call {
     if (comm == nullptr || (rank >= 0 && rank < comm->size())) return;
     fail_rank(rank, *comm, ErrorClass::rank, argument);
   }
+  static bool is_local_rank(int rank, const core::Comm* comm) {
+    return comm != nullptr && rank == comm->rank();
+  }
   void root(int rank, const core::Comm* comm, const char* argument) {
     if (comm == nullptr || is_rank(rank, comm)) [[likely]]
       return;

@@ -20,7 +20,7 @@ std::uint64_t HandleTable::insert(Ref<core::Object> object) {
   const std::uint32_t index = pop_free();
   if (index == none) [[unlikely]]
     return 0;
-  Slot& slot = *slot_at(index);
+  Slot& slot = slot_at(index);
   const std::uint32_t generation = slot.generation.load(std::memory_order_relaxed) + 1;
   const std::uint64_t handle = handle_of(index, generation);
   object->set_handle(handle);
@@ -36,7 +36,7 @@ std::uint64_t HandleTable::share(Ref<core::Object> object) {
   if (handle == 0) return insert(std::move(object));
   if (handle < predefined_end) return handle;
   HAWSER_ASSERT(find(handle) == object.get());
-  ++slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index))->extra_handles;
+  ++slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index)).extra_handles;
   return handle;
 }
 
@@ -44,7 +44,7 @@ Ref<core::Object> HandleTable::erase(std::uint64_t handle) {
   core::Object* const object = find(handle);
   if (object == nullptr) return {};
   const auto index = static_cast<std::uint32_t>((handle & index_mask) - first_index);
-  Slot& slot = *slot_at(index);
+  Slot& slot = slot_at(index);
   // Requests and messages are never shared; they needn't pay for the lock.
   if (kind_ != HandleKind::request && kind_ != HandleKind::message) {
     const std::scoped_lock lock(sharing_);
@@ -55,7 +55,9 @@ Ref<core::Object> HandleTable::erase(std::uint64_t handle) {
   }
   object->set_handle(0);
   slot.object = nullptr;
-  slot.generation.fetch_add(1, std::memory_order_release);
+  // Only the one that ends the handle gets here, so that a plain store will do.
+  slot.generation.store(static_cast<std::uint32_t>(handle >> generation_shift) + 1,
+                        std::memory_order_release);
   push_free(index, index);
   return Ref<core::Object>::adopt(object);
 }
@@ -64,7 +66,7 @@ std::uint64_t HandleTable::from_int(int integer) const {
   const std::uint64_t position = static_cast<std::uint64_t>(integer) & index_mask;
   if (integer < 0 || position < first_index || position - first_index > slots_max) return 0;
   const auto index = static_cast<std::uint32_t>(position - first_index);
-  const Slot* const slot = slot_at(index);
+  const Slot* const slot = find_slot(index);
   if (slot == nullptr) return 0;
   const std::uint32_t generation = slot->generation.load(std::memory_order_acquire);
   const std::uint64_t handle = handle_of(index, generation);
@@ -81,7 +83,7 @@ std::uint32_t HandleTable::pop_free() {
       continue;
     }
     // May be stale if another thread took the slot meanwhile; the counter makes the exchange fail.
-    const std::uint32_t next = slot_at(index)->next_free.load(std::memory_order_relaxed);
+    const std::uint32_t next = slot_at(index).next_free.load(std::memory_order_relaxed);
     const std::uint64_t wanted = (((head >> 32) + 1) << 32) | next;
     if (free_.compare_exchange_weak(head, wanted, std::memory_order_acquire,
                                     std::memory_order_acquire)) {
@@ -91,7 +93,7 @@ std::uint32_t HandleTable::pop_free() {
 }
 
 void HandleTable::push_free(std::uint32_t first, std::uint32_t last) {
-  Slot& tail = *slot_at(last);
+  Slot& tail = slot_at(last);
   std::uint64_t head = free_.load(std::memory_order_relaxed);
   std::uint64_t wanted = 0;
   do {

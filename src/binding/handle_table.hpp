@@ -61,7 +61,7 @@ class HandleTable {
     if ((handle >> kind_shift) != static_cast<std::uint64_t>(kind_) || index > slots_max) {
       return nullptr;
     }
-    const Slot* const slot = slot_at(static_cast<std::uint32_t>(index));
+    const Slot* const slot = find_slot(static_cast<std::uint32_t>(index));
     if (slot == nullptr || slot->generation.load(std::memory_order_acquire) !=
                                static_cast<std::uint32_t>(handle >> generation_shift)) {
       return nullptr;
@@ -95,7 +95,7 @@ class HandleTable {
   static constexpr std::uint32_t none = 0xffffffff;
   // Chunk c has first_chunk << c slots.
   static constexpr std::uint32_t first_chunk = 64;
-  static constexpr int first_chunk_bits = 6;
+  static constexpr std::uint32_t first_chunk_bits = 6;
   static constexpr std::size_t chunks_max = 18;
 
   struct Slot {
@@ -105,11 +105,20 @@ class HandleTable {
     std::atomic<std::uint32_t> next_free{none};
   };
 
-  [[nodiscard]] Slot* slot_at(std::uint32_t index) const {
-    const std::uint32_t position = index + first_chunk;
-    const int chunk = std::bit_width(position) - 1 - first_chunk_bits;
-    Slot* const slots = chunks_[static_cast<std::size_t>(chunk)].load(std::memory_order_acquire);
-    return slots == nullptr ? nullptr : slots + (position - (first_chunk << chunk));
+  [[nodiscard]] static std::uint32_t chunk_of(std::uint32_t index) {
+    return static_cast<std::uint32_t>(std::bit_width(index + first_chunk)) - 1 - first_chunk_bits;
+  }
+  /// Null if no such slot was made yet.
+  [[nodiscard]] Slot* find_slot(std::uint32_t index) const {
+    const std::uint32_t chunk = chunk_of(index);
+    Slot* const slots = chunks_[chunk].load(std::memory_order_acquire);
+    return slots == nullptr ? nullptr : slots + (index + first_chunk - (first_chunk << chunk));
+  }
+  /// A slot that is known to exist.
+  [[nodiscard]] Slot& slot_at(std::uint32_t index) const {
+    const std::uint32_t chunk = chunk_of(index);
+    return chunks_[chunk].load(
+        std::memory_order_acquire)[index + first_chunk - (first_chunk << chunk)];
   }
   [[nodiscard]] std::uint64_t handle_of(std::uint32_t index, std::uint32_t generation) const {
     return (static_cast<std::uint64_t>(kind_) << kind_shift) |

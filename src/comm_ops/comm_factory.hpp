@@ -13,6 +13,7 @@
 
 #include "base/ids.hpp"
 #include "collective/executor/plan_runner.hpp"
+#include "comm_ops/exchange.hpp"
 #include "core/comm/comm.hpp"
 #include "p2p/engine.hpp"
 
@@ -28,7 +29,12 @@ using core::Info;
 using core::Request;
 
 /// MPI_COMM_TYPE_*.
-enum class SplitType : int { shared = 221, hw_unguided = 222, hw_guided = 223, resource_guided = 224 };
+enum class SplitType : int {
+  shared = 221,
+  hw_unguided = 222,
+  hw_guided = 223,
+  resource_guided = 224
+};
 
 /// Where the processes of the job are: split_type asks it.
 class Locality {
@@ -72,11 +78,11 @@ class CommFactory {
   Result<Ref<Comm>> intercomm_create_from_groups(Ref<Group> local, int local_leader,
                                                  Ref<Group> remote, int remote_leader,
                                                  std::string_view tag, Info* info,
-                                                 Ref<Errhandler> errhandler,
-                                                 core::Object* session);
+                                                 Ref<Errhandler> errhandler, core::Object* session);
 
  private:
   std::uint32_t take_context() { return next_context_.fetch_add(1, std::memory_order_relaxed); }
+  Numbers take_numbers(bool inter) { return {take_context(), inter ? take_context() : 0}; }
 
   p2p::Engine& engine_;
   collective::PlanRunner& plans_;

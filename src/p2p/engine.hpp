@@ -57,7 +57,9 @@ class Engine {
   }
   /// Told by whoever completes something that another thread may be waiting for.
   void notify() {
-    if (sleepers_.load(std::memory_order_seq_cst) > 0) waiter_.wake();
+    // A read-modify-write, not a load: either it sees the sleeper's announcement, or the sleeper's
+    // last look sees what was completed before.
+    if (sleepers_.fetch_add(0, std::memory_order_seq_cst) > 0) waiter_.wake();
   }
 
   void add_source(ProgressSource& source);

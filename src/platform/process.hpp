@@ -27,8 +27,9 @@ std::string host_name();
 /// without a descriptor. 0 if there is none or it has ended (zombies count as ended).
 std::uint64_t start_time(pid_t pid);
 
-/// Copies from another process (process_vm_readv): all pieces of REMOTE, in order, into the pieces
-/// of LOCAL. Returns the bytes copied, or the error number negated.
+/// Copies from another process (process_vm_readv): the pieces of REMOTE, in order, into the pieces
+/// of LOCAL. Returns the bytes copied, which may be fewer (one call takes 64 pieces of each), or
+/// the error number negated.
 std::int64_t read_memory(pid_t pid, std::span<const MemoryPiece> local,
                          std::span<const MemoryPiece> remote);
 

@@ -24,7 +24,7 @@ class HostSurroundings final : public Surroundings {
   Result<std::vector<std::unique_ptr<transport::Transport>>> make_transports(
       transport::Sink& sink, memory::Ledger& ledger) override;
   void on_published() override;
-  [[nodiscard]] std::uint64_t sleeps() const { return waiter_.sleeps(); }
+  [[nodiscard]] std::uint64_t sleeps() const override { return waiter_.sleeps(); }
 
  private:
   HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settings& settings,

@@ -3,18 +3,20 @@
 namespace hawser::session {
 
 Result<std::unique_ptr<Process>> Process::create(std::unique_ptr<Surroundings> surroundings,
-                                                 const Settings& settings) {
+                                                 const Settings& settings,
+                                                 const core::TypeTable& types) {
+  constexpr std::uint32_t byte_handle = 0x247;
   Result<channel::Policy> policy =
       channel::Policy::parse(settings.channel, surroundings->bootstrap().placement().size);
   if (!policy) return policy.take_error();
   std::unique_ptr<Process> process(
-      new Process(std::move(surroundings), settings, std::move(*policy)));
+      new Process(std::move(surroundings), settings, std::move(*policy), *types.find(byte_handle)));
   HAWSER_TRY(process->open_transports());
   return process;
 }
 
 Process::Process(std::unique_ptr<Surroundings> surroundings, const Settings& settings,
-                 channel::Policy policy)
+                 channel::Policy policy, core::Datatype& byte_type)
     : surroundings_(std::move(surroundings)),
       settings_(settings),
       policy_(std::move(policy)),
@@ -24,7 +26,10 @@ Process::Process(std::unique_ptr<Surroundings> surroundings, const Settings& set
       backend_(endpoints_, ledger_, settings.p2p),
       engine_(backend_, surroundings_->waiter()),
       plans_(engine_),
-      comms_(engine_, plans_, placement().self, *this) {
+      comms_(engine_, plans_, placement().self, *this),
+      byte_type_(byte_type),
+      buffered_sends_(engine_, byte_type),
+      partitioner_(engine_, byte_type) {
   endpoints_.set_self_transport(self_transport_);
 }
 

@@ -17,7 +17,10 @@
 #include "collective/executor/plan_runner.hpp"
 #include "comm_ops/comm_factory.hpp"
 #include "memory/ledger/ledger.hpp"
+#include "p2p/buffered/buffered_sends.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/partitioned/partitioner.hpp"
+#include "p2p/persistent/orphans.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 #include "session/settings.hpp"
 #include "transport/self/self_transport.hpp"
@@ -37,13 +40,17 @@ class Surroundings {
       transport::Sink& sink, memory::Ledger& ledger) = 0;
   /// Our addresses are published: whoever sleeps until then is to look again.
   virtual void on_published() {}
+  /// Times that this process went to sleep while waiting.
+  [[nodiscard]] virtual std::uint64_t sleeps() const { return 0; }
 };
 
 class Process final : private comm_ops::Locality {
  public:
   /// A process that others can reach, with the communicators of the world model.
+  /// TYPES: the predefined datatypes; borrowed.
   static Result<std::unique_ptr<Process>> create(std::unique_ptr<Surroundings> surroundings,
-                                                 const Settings& settings);
+                                                 const Settings& settings,
+                                                 const core::TypeTable& types);
   ~Process() override;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -60,6 +67,11 @@ class Process final : private comm_ops::Locality {
   [[nodiscard]] p2p::Engine& engine() { return engine_; }
   [[nodiscard]] collective::PlanRunner& plans() { return plans_; }
   [[nodiscard]] comm_ops::CommFactory& comms() { return comms_; }
+  [[nodiscard]] p2p::BufferedSends& buffered_sends() { return buffered_sends_; }
+  [[nodiscard]] p2p::Orphans& orphans() { return orphans_; }
+  [[nodiscard]] p2p::Partitioner& partitioner() { return partitioner_; }
+  /// MPI_BYTE.
+  [[nodiscard]] core::Datatype& byte_type() { return byte_type_; }
   [[nodiscard]] const channel::EndpointTable& endpoints() const { return endpoints_; }
   [[nodiscard]] const p2p::ChannelBackend& backend() const { return backend_; }
   [[nodiscard]] const memory::Ledger& ledger() const { return ledger_; }
@@ -68,7 +80,7 @@ class Process final : private comm_ops::Locality {
 
  private:
   Process(std::unique_ptr<Surroundings> surroundings, const Settings& settings,
-          channel::Policy policy);
+          channel::Policy policy, core::Datatype& byte_type);
   Result<void> open_transports();
   [[nodiscard]] bool is_same_host(const base::Identity& process) const override;
 
@@ -83,6 +95,10 @@ class Process final : private comm_ops::Locality {
   p2p::Engine engine_;
   collective::PlanRunner plans_;
   comm_ops::CommFactory comms_;
+  core::Datatype& byte_type_;
+  p2p::Orphans orphans_;
+  p2p::BufferedSends buffered_sends_;
+  p2p::Partitioner partitioner_;
 };
 
 }  // namespace hawser::session

@@ -1,5 +1,13 @@
 #include "session/settings.hpp"
 
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "collective/collective.hpp"
+
 namespace hawser::session {
 
 namespace {
@@ -83,6 +91,38 @@ void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {
                             "ordering (membarrier), so that senders need no fence."});
 }
 
+void register_collective(base::ParameterRegistry& registry, collective::Tuning& tuning) {
+  const std::pair<std::string_view, std::string*> operations[] = {
+      {"barrier", &tuning.barrier},
+      {"bcast", &tuning.bcast},
+      {"gather", &tuning.gather},
+      {"gatherv", &tuning.gatherv},
+      {"scatter", &tuning.scatter},
+      {"scatterv", &tuning.scatterv},
+      {"allgather", &tuning.allgather},
+      {"allgatherv", &tuning.allgatherv},
+      {"alltoall", &tuning.alltoall},
+      {"alltoallv", &tuning.alltoallv},
+      {"alltoallw", &tuning.alltoallw},
+      {"reduce", &tuning.reduce},
+      {"allreduce", &tuning.allreduce},
+      {"reduce_scatter", &tuning.reduce_scatter},
+      {"reduce_scatter_block", &tuning.reduce_scatter_block},
+      {"scan", &tuning.scan},
+      {"exscan", &tuning.exscan},
+  };
+  for (const auto& [operation, algorithm] : operations) {
+    std::vector<std::string> allowed = {""};
+    for (const std::string_view name : collective::algorithms_of(operation))
+      allowed.emplace_back(name);
+    registry.add(fmt::format("collective.{}", operation), algorithm,
+                 {.sentence = fmt::format("The algorithm of {} wherever it can do the job; empty: "
+                                          "chosen by size and ranks.",
+                                          operation),
+                  .allowed = std::move(allowed)});
+  }
+}
+
 }  // namespace
 
 void register_all_parameters(base::ParameterRegistry& registry, Settings& settings) {
@@ -90,6 +130,7 @@ void register_all_parameters(base::ParameterRegistry& registry, Settings& settin
   register_channel(registry, settings.channel);
   register_p2p(registry, settings.p2p);
   register_wait(registry, settings.wait);
+  register_collective(registry, settings.collective);
   registry.add("stats", &settings.stats_file,
                {.sentence = "File to which each rank appends its statistics as one line of JSON "
                             "when it finalizes ('%r' becomes the rank); read by 'hawser report'."});

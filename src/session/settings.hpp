@@ -7,6 +7,7 @@
 
 #include "base/parameters.hpp"
 #include "channel/policy/policy.hpp"
+#include "collective/arguments.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 #include "transport/shm/settings.hpp"
 
@@ -24,6 +25,7 @@ struct Settings {
   channel::PolicySettings channel;
   p2p::ProtocolSettings p2p;
   WaitSettings wait;
+  collective::Tuning collective;
   std::string stats_file;  // the parameter "stats"; empty: no statistics
 };
 

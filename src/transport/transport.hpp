@@ -91,8 +91,9 @@ class Link {
   /// False if even the question found no room now: ask again later.
   virtual bool ask(ChannelKind kind) = 0;
 
-  /// Copies from the peer's memory (channel single_copy): all of REMOTE, in order, into LOCAL.
-  /// Returns the bytes copied or an error number negated; refused once, the channel is gone.
+  /// Copies from the peer's memory (channel single_copy): REMOTE, in order, into LOCAL. Returns the
+  /// bytes copied, perhaps fewer (then call again for the rest), or an error number negated;
+  /// refused once, the channel is gone.
   virtual std::int64_t get(std::span<const MemoryPiece> local,
                            std::span<const MemoryPiece> remote) = 0;
 

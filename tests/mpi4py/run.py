@@ -208,7 +208,8 @@ def report(runs, modules):
 
 def main():
     parser = argparse.ArgumentParser(description="mpi4py's test-suite on an MPI installation")
-    parser.add_argument("--mpi", type=pathlib.Path, required=True, help="holds bin/mpicc, bin/mpirun")
+    parser.add_argument("--mpi", type=pathlib.Path, required=True,
+                        help="holds bin/mpicc, bin/mpirun")
     parser.add_argument("--environment", type=pathlib.Path, required=True, help="a Python venv")
     parser.add_argument("--ranks", default="1,2,3,4")
     parser.add_argument("--timeout", type=int, default=240, help="seconds per number of ranks")

@@ -12,9 +12,9 @@ import pathlib
 import re
 import subprocess
 
-ADD_TEST = re.compile(r"^add_test\((?:\[=*\[(?P<bracket>.*?)\]=*\]|(?P<plain>\S+)) (?P<command>.*)\)$")
-PROPERTIES = re.compile(
-    r"^set_tests_properties\((?:\[=*\[(?P<bracket>.*?)\]=*\]|(?P<plain>\S+)) PROPERTIES (?P<rest>.*)\)$")
+NAME = r"(?:\[=*\[(?P<bracket>.*?)\]=*\]|(?P<plain>\S+))"
+ADD_TEST = re.compile(rf"^add_test\({NAME} (?P<command>.*)\)$")
+PROPERTIES = re.compile(rf"^set_tests_properties\({NAME} PROPERTIES (?P<rest>.*)\)$")
 LABELS = re.compile(r'\bLABELS "([^"]*)"')
 
 

@@ -20,10 +20,12 @@ constexpr const char* library_name = "libmpi_abi.so.1";
 
 std::string shown(const std::string& value) { return value.empty() ? "''" : value; }
 
-std::string source_text(const ParameterDescription& parameter) {
-  std::string text = base::source_name(parameter.source);
-  if (!parameter.origin.empty()) text += " " + parameter.origin;
-  return text;
+/// "the default", or what the default is and who changed it.
+std::string default_text(const ParameterDescription& parameter) {
+  if (parameter.source == ParameterSource::default_value) return "the default";
+  return fmt::format("default {}, from {}{}{}", shown(parameter.default_text),
+                     base::source_name(parameter.source), parameter.origin.empty() ? "" : " ",
+                     parameter.origin);
 }
 
 std::string component_section(const Information& information) {
@@ -39,9 +41,9 @@ std::string parameter_section(const Information& information, bool all) {
   std::string text = "\nParameters\n";
   for (const ParameterDescription& parameter : information.parameters) {
     const std::string unit = parameter.unit.empty() ? "" : fmt::format(" {}", parameter.unit);
-    text += fmt::format("  {} = {}{}  ({}, default {}, from {})\n      {}\n", parameter.name,
+    text += fmt::format("  {} = {}{}  ({}, {})\n      {}\n", parameter.name,
                         shown(parameter.current_text), unit, parameter.type,
-                        shown(parameter.default_text), source_text(parameter), parameter.sentence);
+                        default_text(parameter), parameter.sentence);
     if (all) {
       text += fmt::format("      Takes {}; environment variable {}.\n", parameter.expected,
                           parameter.environment_name);

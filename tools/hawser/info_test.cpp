@@ -41,7 +41,7 @@ Components
 Parameters
   shm.queue_slots = 64 slots  (integer, default 1024, from environment HAWSER_SHM_QUEUE_SLOTS)
       Slots of the queue.
-  stats = ''  (text, default '', from default)
+  stats = ''  (text, the default)
       A file.
 )");
 }

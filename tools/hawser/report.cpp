@@ -103,9 +103,13 @@ std::string top_peers(const Statistics& record) {
 
 std::string peer_section(const Records& job) {
   Table table({{"rank", Align::right}, {"busiest peers (messages and bytes, both directions)"}});
-  for (const Statistics& record : job)
-    if (!record.peers.empty()) table.add_row({number(record.self.index), top_peers(record)});
-  return "\nPeers\n" + table.text();
+  bool has_peers = false;
+  for (const Statistics& record : job) {
+    if (record.peers.empty()) continue;
+    table.add_row({number(record.self.index), top_peers(record)});
+    has_peers = true;
+  }
+  return has_peers ? "\nPeers\n" + table.text() : "";
 }
 
 std::string range_text(std::size_t bin) {

@@ -103,7 +103,7 @@ def siblings(one, other, order):
 
 
 def check_layers(tree):
-    """A folder includes only folders named earlier; components of one contract never each other."""
+    """A folder includes only folders named earlier; components of a contract never each other."""
     order = folder_order(tree)
     rank = {folder: place for place, folder in enumerate(order)}
     for name in tree.files:
@@ -149,7 +149,7 @@ def compile_flags(tree):
     """Flags that show a header alone as its own .cpp would see it."""
     return ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
             "-I", str(tree.root / "src"), "-I", str(tree.root / "include"), "-I", str(tree.root),
-            "-DFMT_HEADER_ONLY=1", "-x", "c++"]
+            "-DFMT_HEADER_ONLY=1", '-DHAWSER_VERSION="0"', "-x", "c++"]
 
 
 def header_key(tree, name, seen):

@@ -6,7 +6,9 @@ import unittest
 
 import lint
 
-ORDER = "set(hawser_folders\n  base platform core core/group transport transport/self transport/shm p2p)\n"
+ORDER = """set(hawser_folders
+  base platform core core/group transport transport/self transport/shm p2p)
+"""
 
 
 class LintTest(unittest.TestCase):
@@ -40,7 +42,8 @@ class Layers(LintTest):
 
     def test_a_higher_folder_may_not(self):
         self.write("src/base/b.hpp", '// one\n#include "p2p/a.hpp"\n')
-        self.expect(lint.check_layers, 'src/base/b.hpp:2: includes "p2p/a.hpp", but p2p comes after')
+        self.expect(lint.check_layers,
+                    'src/base/b.hpp:2: includes "p2p/a.hpp", but p2p comes after')
 
     def test_angle_brackets_and_blanks_hide_nothing(self):
         self.write("src/base/b.hpp", "  #  include <p2p/a.hpp>\n")
@@ -50,8 +53,8 @@ class Layers(LintTest):
         self.write("src/transport/self/a.hpp", '#include "transport/shm/b.hpp"\n')
         self.write("src/transport/shm/b.hpp", '#include "transport/self/a.hpp"\n')
         self.expect(lint.check_layers,
-                    'src/transport/self/a.hpp:1: includes "transport/shm/b.hpp", but transport/self '
-                    'and transport/shm are components',
+                    'src/transport/self/a.hpp:1: includes "transport/shm/b.hpp", but '
+                    'transport/self and transport/shm are components',
                     'src/transport/shm/b.hpp:1: includes "transport/self/a.hpp"')
 
     def test_a_component_may_include_its_contract(self):
@@ -136,7 +139,8 @@ class CommandLine(LintTest):
     def test_counts_and_status(self):
         self.write("docs/a.md", "[dead](c.md)\n")
         counts = self.root / "counts"
-        arguments = ["--root", str(self.root), "--only", "links,readmes,words", "--counts", str(counts)]
+        arguments = ["--root", str(self.root), "--counts", str(counts),
+                     "--only", "links,readmes,words"]
         self.write("src/README.md", "x\n")
         self.assertEqual(lint.main(arguments), 1)
         self.assertEqual(counts.read_text(), "2 1 0\n")

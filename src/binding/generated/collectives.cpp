@@ -8,19 +8,37 @@ namespace calls = hawser::calls;
 namespace core = hawser::core;
 namespace p2p = hawser::p2p;
 
-extern "C" int PMPI_Allgather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
-    MPI_Comm comm) {
-  Call call("MPI_Allgather", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call("MPI_Allgather");
+  auto* const comm_object = call.comm(comm, "comm");
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::allgather(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Allgather);
 
-extern "C" int PMPI_Allgather_c(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
-    MPI_Datatype, MPI_Comm comm) {
-  Call call("MPI_Allgather_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call("MPI_Allgather_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::allgather(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Allgather_c);
 
@@ -40,19 +58,41 @@ extern "C" int PMPI_Allgather_init_c(const void*, MPI_Count, MPI_Datatype, void*
 }
 HAWSER_WEAK_ALIAS(MPI_Allgather_init_c);
 
-extern "C" int PMPI_Allgatherv(const void*, int, MPI_Datatype, void*, const int[], const int[],
-    MPI_Datatype, MPI_Comm comm) {
-  Call call("MPI_Allgatherv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+    MPI_Comm comm) {
+  Call call("MPI_Allgatherv");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(displs, peers), "displs");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::allgatherv(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      CountArray(recvcounts, peers), CountArray(displs, peers), recvtype_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Allgatherv);
 
-extern "C" int PMPI_Allgatherv_c(const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count[],
-    const MPI_Aint[], MPI_Datatype, MPI_Comm comm) {
-  Call call("MPI_Allgatherv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+    MPI_Comm comm) {
+  Call call("MPI_Allgatherv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(displs, peers), "displs");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::allgatherv(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      CountArray(recvcounts, peers), CountArray(displs, peers), recvtype_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Allgatherv_c);
 
@@ -72,18 +112,37 @@ extern "C" int PMPI_Allgatherv_init_c(const void*, MPI_Count, MPI_Datatype, void
 }
 HAWSER_WEAK_ALIAS(MPI_Allgatherv_init_c);
 
-extern "C" int PMPI_Allreduce(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm comm) {
-  Call call("MPI_Allreduce", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm) {
+  Call call("MPI_Allreduce");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::allreduce(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Allreduce);
 
-extern "C" int PMPI_Allreduce_c(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op,
-    MPI_Comm comm) {
-  Call call("MPI_Allreduce_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call("MPI_Allreduce_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::allreduce(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Allreduce_c);
 
@@ -103,19 +162,37 @@ extern "C" int PMPI_Allreduce_init_c(const void*, void*, MPI_Count, MPI_Datatype
 }
 HAWSER_WEAK_ALIAS(MPI_Allreduce_init_c);
 
-extern "C" int PMPI_Alltoall(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
-    MPI_Comm comm) {
-  Call call("MPI_Alltoall", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call("MPI_Alltoall");
+  auto* const comm_object = call.comm(comm, "comm");
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::alltoall(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Alltoall);
 
-extern "C" int PMPI_Alltoall_c(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-    MPI_Comm comm) {
-  Call call("MPI_Alltoall_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call("MPI_Alltoall_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::alltoall(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Alltoall_c);
 
@@ -135,19 +212,45 @@ extern "C" int PMPI_Alltoall_init_c(const void*, MPI_Count, MPI_Datatype, void*,
 }
 HAWSER_WEAK_ALIAS(MPI_Alltoall_init_c);
 
-extern "C" int PMPI_Alltoallv(const void*, const int[], const int[], MPI_Datatype, void*,
-    const int[], const int[], MPI_Datatype, MPI_Comm comm) {
-  Call call("MPI_Alltoallv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+    MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+    MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call("MPI_Alltoallv");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(sdispls, peers), "sdispls");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(rdispls, peers), "rdispls");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::alltoallv(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(sdispls, peers) : CountArray(), sendtype_object,
+      recvbuf, CountArray(recvcounts, peers), CountArray(rdispls, peers), recvtype_object,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Alltoallv);
 
-extern "C" int PMPI_Alltoallv_c(const void*, const MPI_Count[], const MPI_Aint[], MPI_Datatype,
-    void*, const MPI_Count[], const MPI_Aint[], MPI_Datatype, MPI_Comm comm) {
-  Call call("MPI_Alltoallv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call("MPI_Alltoallv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(sdispls, peers), "sdispls");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(rdispls, peers), "rdispls");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::alltoallv(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(sdispls, peers) : CountArray(), sendtype_object,
+      recvbuf, CountArray(recvcounts, peers), CountArray(rdispls, peers), recvtype_object,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Alltoallv_c);
 
@@ -168,20 +271,48 @@ extern "C" int PMPI_Alltoallv_init_c(const void*, const MPI_Count[], const MPI_A
 }
 HAWSER_WEAK_ALIAS(MPI_Alltoallv_init_c);
 
-extern "C" int PMPI_Alltoallw(const void*, const int[], const int[], const MPI_Datatype[], void*,
-    const int[], const int[], const MPI_Datatype[], MPI_Comm comm) {
-  Call call("MPI_Alltoallw", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  Call call("MPI_Alltoallw");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(sdispls, peers), "sdispls");
+  if (has_send) call.check_types(sendtypes, peers, "sendtypes", true);
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(rdispls, peers), "rdispls");
+  call.check_types(recvtypes, peers, "recvtypes", true);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::alltoallw(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(sdispls, peers) : CountArray(),
+      has_send ? HandleArray<core::Datatype>(call.runtime(), sendtypes,
+      peers) : HandleArray<core::Datatype>(), recvbuf, CountArray(recvcounts, peers),
+      CountArray(rdispls, peers), {call.runtime(), recvtypes, peers}, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Alltoallw);
 
-extern "C" int PMPI_Alltoallw_c(const void*, const MPI_Count[], const MPI_Aint[],
-    const MPI_Datatype[], void*, const MPI_Count[], const MPI_Aint[], const MPI_Datatype[],
+extern "C" int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm) {
-  Call call("MPI_Alltoallw_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+  Call call("MPI_Alltoallw_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(sdispls, peers), "sdispls");
+  if (has_send) call.check_types(sendtypes, peers, "sendtypes", true);
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(rdispls, peers), "rdispls");
+  call.check_types(recvtypes, peers, "recvtypes", true);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::alltoallw(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(sdispls, peers) : CountArray(),
+      has_send ? HandleArray<core::Datatype>(call.runtime(), sendtypes,
+      peers) : HandleArray<core::Datatype>(), recvbuf, CountArray(recvcounts, peers),
+      CountArray(rdispls, peers), {call.runtime(), recvtypes, peers}, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Alltoallw_c);
 
@@ -203,9 +334,10 @@ extern "C" int PMPI_Alltoallw_init_c(const void*, const MPI_Count[], const MPI_A
 HAWSER_WEAK_ALIAS(MPI_Alltoallw_init_c);
 
 extern "C" int PMPI_Barrier(MPI_Comm comm) {
-  Call call("MPI_Barrier", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+  Call call("MPI_Barrier");
+  auto* const comm_object = call.comm(comm, "comm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::barrier(call.runtime(), *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Barrier);
 
@@ -216,17 +348,34 @@ extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info, MPI_Request*) {
 }
 HAWSER_WEAK_ALIAS(MPI_Barrier_init);
 
-extern "C" int PMPI_Bcast(void*, int, MPI_Datatype, int, MPI_Comm comm) {
-  Call call("MPI_Bcast", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  Call call("MPI_Bcast");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool at_root = call.is_root(root, comm_object);
+  const bool involved = at_root || call.takes_part(root, comm_object);
+  if (involved) call.count(count, "count");
+  auto* const datatype_object = involved ? call.committed(datatype, "datatype") : nullptr;
+  if (involved) call.buffer(buffer, count, datatype_object, "buffer");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::bcast(call.runtime(), buffer, count, datatype_object, root,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Bcast);
 
-extern "C" int PMPI_Bcast_c(void*, MPI_Count, MPI_Datatype, int, MPI_Comm comm) {
-  Call call("MPI_Bcast_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
+    MPI_Comm comm) {
+  Call call("MPI_Bcast_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool at_root = call.is_root(root, comm_object);
+  const bool involved = at_root || call.takes_part(root, comm_object);
+  if (involved) call.count(count, "count");
+  auto* const datatype_object = involved ? call.committed(datatype, "datatype") : nullptr;
+  if (involved) call.buffer(buffer, count, datatype_object, "buffer");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::bcast(call.runtime(), buffer, count, datatype_object, root,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Bcast_c);
 
@@ -246,17 +395,37 @@ extern "C" int PMPI_Bcast_init_c(void*, MPI_Count, MPI_Datatype, int, MPI_Comm c
 }
 HAWSER_WEAK_ALIAS(MPI_Bcast_init_c);
 
-extern "C" int PMPI_Exscan(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm comm) {
-  Call call("MPI_Exscan", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm) {
+  Call call("MPI_Exscan");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::exscan(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Exscan);
 
-extern "C" int PMPI_Exscan_c(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm comm) {
-  Call call("MPI_Exscan_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call("MPI_Exscan_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::exscan(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Exscan_c);
 
@@ -276,19 +445,43 @@ extern "C" int PMPI_Exscan_init_c(const void*, void*, MPI_Count, MPI_Datatype, M
 }
 HAWSER_WEAK_ALIAS(MPI_Exscan_init_c);
 
-extern "C" int PMPI_Gather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int,
-    MPI_Comm comm) {
-  Call call("MPI_Gather", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call("MPI_Gather");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool has_recv = call.is_root(root, comm_object);
+  const bool has_send = call.takes_part(root, comm_object) &&
+      call.is_given(sendbuf, comm_object, has_recv);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::gather(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, root, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Gather);
 
-extern "C" int PMPI_Gather_c(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-    int, MPI_Comm comm) {
-  Call call("MPI_Gather_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call("MPI_Gather_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool has_recv = call.is_root(root, comm_object);
+  const bool has_send = call.takes_part(root, comm_object) &&
+      call.is_given(sendbuf, comm_object, has_recv);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::gather(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, root, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Gather_c);
 
@@ -308,19 +501,49 @@ extern "C" int PMPI_Gather_init_c(const void*, MPI_Count, MPI_Datatype, void*, M
 }
 HAWSER_WEAK_ALIAS(MPI_Gather_init_c);
 
-extern "C" int PMPI_Gatherv(const void*, int, MPI_Datatype, void*, const int[], const int[],
-    MPI_Datatype, int, MPI_Comm comm) {
-  Call call("MPI_Gatherv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+    MPI_Comm comm) {
+  Call call("MPI_Gatherv");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const Count peers = call.peers(comm_object);
+  const bool has_recv = call.is_root(root, comm_object);
+  const bool has_send = call.takes_part(root, comm_object) &&
+      call.is_given(sendbuf, comm_object, has_recv);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.counts(CountArray(recvcounts, peers), "recvcounts");
+  if (has_recv) call.displacements(CountArray(displs, peers), "displs");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::gatherv(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      has_recv ? CountArray(recvcounts, peers) : CountArray(), has_recv ? CountArray(displs,
+      peers) : CountArray(), recvtype_object, root, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Gatherv);
 
-extern "C" int PMPI_Gatherv_c(const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count[],
-    const MPI_Aint[], MPI_Datatype, int, MPI_Comm comm) {
-  Call call("MPI_Gatherv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+    int root, MPI_Comm comm) {
+  Call call("MPI_Gatherv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const Count peers = call.peers(comm_object);
+  const bool has_recv = call.is_root(root, comm_object);
+  const bool has_send = call.takes_part(root, comm_object) &&
+      call.is_given(sendbuf, comm_object, has_recv);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.counts(CountArray(recvcounts, peers), "recvcounts");
+  if (has_recv) call.displacements(CountArray(displs, peers), "displs");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::gatherv(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      has_recv ? CountArray(recvcounts, peers) : CountArray(), has_recv ? CountArray(displs,
+      peers) : CountArray(), recvtype_object, root, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Gatherv_c);
 
@@ -340,280 +563,696 @@ extern "C" int PMPI_Gatherv_init_c(const void*, MPI_Count, MPI_Datatype, void*, 
 }
 HAWSER_WEAK_ALIAS(MPI_Gatherv_init_c);
 
-extern "C" int PMPI_Iallgather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Iallgather", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Iallgather");
+  auto* const comm_object = call.comm(comm, "comm");
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iallgather(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iallgather);
 
-extern "C" int PMPI_Iallgather_c(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
-    MPI_Datatype, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Iallgather_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Request* request) {
+  Call call("MPI_Iallgather_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iallgather(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iallgather_c);
 
-extern "C" int PMPI_Iallgatherv(const void*, int, MPI_Datatype, void*, const int[], const int[],
-    MPI_Datatype, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Iallgatherv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Request* request) {
+  Call call("MPI_Iallgatherv");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(displs, peers), "displs");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iallgatherv(call.runtime(), sendbuf, sendcount, sendtype_object,
+      recvbuf, CountArray(recvcounts, peers), CountArray(displs, peers), recvtype_object,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iallgatherv);
 
-extern "C" int PMPI_Iallgatherv_c(const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count[],
-    const MPI_Aint[], MPI_Datatype, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Iallgatherv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Iallgatherv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(displs, peers), "displs");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iallgatherv(call.runtime(), sendbuf, sendcount, sendtype_object,
+      recvbuf, CountArray(recvcounts, peers), CountArray(displs, peers), recvtype_object,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iallgatherv_c);
 
-extern "C" int PMPI_Iallreduce(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Iallreduce", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Iallreduce");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iallreduce(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iallreduce);
 
-extern "C" int PMPI_Iallreduce_c(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Iallreduce_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Iallreduce_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iallreduce(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iallreduce_c);
 
-extern "C" int PMPI_Ialltoall(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ialltoall", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ialltoall");
+  auto* const comm_object = call.comm(comm, "comm");
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ialltoall(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ialltoall);
 
-extern "C" int PMPI_Ialltoall_c(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
-    MPI_Datatype, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ialltoall_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Request* request) {
+  Call call("MPI_Ialltoall_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ialltoall(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ialltoall_c);
 
-extern "C" int PMPI_Ialltoallv(const void*, const int[], const int[], MPI_Datatype, void*,
-    const int[], const int[], MPI_Datatype, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ialltoallv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+    MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ialltoallv");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(sdispls, peers), "sdispls");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(rdispls, peers), "rdispls");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ialltoallv(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(sdispls, peers) : CountArray(), sendtype_object,
+      recvbuf, CountArray(recvcounts, peers), CountArray(rdispls, peers), recvtype_object,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ialltoallv);
 
-extern "C" int PMPI_Ialltoallv_c(const void*, const MPI_Count[], const MPI_Aint[], MPI_Datatype,
-    void*, const MPI_Count[], const MPI_Aint[], MPI_Datatype, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ialltoallv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ialltoallv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(sdispls, peers), "sdispls");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(rdispls, peers), "rdispls");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ialltoallv(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(sdispls, peers) : CountArray(), sendtype_object,
+      recvbuf, CountArray(recvcounts, peers), CountArray(rdispls, peers), recvtype_object,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ialltoallv_c);
 
-extern "C" int PMPI_Ialltoallw(const void*, const int[], const int[], const MPI_Datatype[], void*,
-    const int[], const int[], const MPI_Datatype[], MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ialltoallw", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ialltoallw");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(sdispls, peers), "sdispls");
+  if (has_send) call.check_types(sendtypes, peers, "sendtypes", true);
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(rdispls, peers), "rdispls");
+  call.check_types(recvtypes, peers, "recvtypes", true);
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ialltoallw(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(sdispls, peers) : CountArray(),
+      has_send ? HandleArray<core::Datatype>(call.runtime(), sendtypes,
+      peers) : HandleArray<core::Datatype>(), recvbuf, CountArray(recvcounts, peers),
+      CountArray(rdispls, peers), {call.runtime(), recvtypes, peers}, *comm_object, {call.runtime(),
+      request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ialltoallw);
 
-extern "C" int PMPI_Ialltoallw_c(const void*, const MPI_Count[], const MPI_Aint[],
-    const MPI_Datatype[], void*, const MPI_Count[], const MPI_Aint[], const MPI_Datatype[],
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ialltoallw_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ialltoallw_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_given(sendbuf, comm_object, true);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(sdispls, peers), "sdispls");
+  if (has_send) call.check_types(sendtypes, peers, "sendtypes", true);
+  call.counts(CountArray(recvcounts, peers), "recvcounts");
+  call.displacements(CountArray(rdispls, peers), "rdispls");
+  call.check_types(recvtypes, peers, "recvtypes", true);
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ialltoallw(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(sdispls, peers) : CountArray(),
+      has_send ? HandleArray<core::Datatype>(call.runtime(), sendtypes,
+      peers) : HandleArray<core::Datatype>(), recvbuf, CountArray(recvcounts, peers),
+      CountArray(rdispls, peers), {call.runtime(), recvtypes, peers}, *comm_object, {call.runtime(),
+      request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ialltoallw_c);
 
-extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ibarrier", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ibarrier");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ibarrier(call.runtime(), *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ibarrier);
 
-extern "C" int PMPI_Ibcast(void*, int, MPI_Datatype, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ibcast", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
+    MPI_Request* request) {
+  Call call("MPI_Ibcast");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool at_root = call.is_root(root, comm_object);
+  const bool involved = at_root || call.takes_part(root, comm_object);
+  if (involved) call.count(count, "count");
+  auto* const datatype_object = involved ? call.committed(datatype, "datatype") : nullptr;
+  call.output(request, "request");
+  if (involved) call.buffer(buffer, count, datatype_object, "buffer");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ibcast(call.runtime(), buffer, count, datatype_object, root,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ibcast);
 
-extern "C" int PMPI_Ibcast_c(void*, MPI_Count, MPI_Datatype, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ibcast_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ibcast_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool at_root = call.is_root(root, comm_object);
+  const bool involved = at_root || call.takes_part(root, comm_object);
+  if (involved) call.count(count, "count");
+  auto* const datatype_object = involved ? call.committed(datatype, "datatype") : nullptr;
+  call.output(request, "request");
+  if (involved) call.buffer(buffer, count, datatype_object, "buffer");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ibcast(call.runtime(), buffer, count, datatype_object, root,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ibcast_c);
 
-extern "C" int PMPI_Iexscan(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Iexscan", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Iexscan");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iexscan(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iexscan);
 
-extern "C" int PMPI_Iexscan_c(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Iexscan_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Iexscan_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iexscan(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iexscan_c);
 
-extern "C" int PMPI_Igather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int,
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Igather", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Request* request) {
+  Call call("MPI_Igather");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool has_recv = call.is_root(root, comm_object);
+  const bool has_send = call.takes_part(root, comm_object) &&
+      call.is_given(sendbuf, comm_object, has_recv);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::igather(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, root, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Igather);
 
-extern "C" int PMPI_Igather_c(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-    int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Igather_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Request* request) {
+  Call call("MPI_Igather_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool has_recv = call.is_root(root, comm_object);
+  const bool has_send = call.takes_part(root, comm_object) &&
+      call.is_given(sendbuf, comm_object, has_recv);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::igather(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, root, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Igather_c);
 
-extern "C" int PMPI_Igatherv(const void*, int, MPI_Datatype, void*, const int[], const int[],
-    MPI_Datatype, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Igatherv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Igatherv");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const Count peers = call.peers(comm_object);
+  const bool has_recv = call.is_root(root, comm_object);
+  const bool has_send = call.takes_part(root, comm_object) &&
+      call.is_given(sendbuf, comm_object, has_recv);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.counts(CountArray(recvcounts, peers), "recvcounts");
+  if (has_recv) call.displacements(CountArray(displs, peers), "displs");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::igatherv(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      has_recv ? CountArray(recvcounts, peers) : CountArray(), has_recv ? CountArray(displs,
+      peers) : CountArray(), recvtype_object, root, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Igatherv);
 
-extern "C" int PMPI_Igatherv_c(const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count[],
-    const MPI_Aint[], MPI_Datatype, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Igatherv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+    int root, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Igatherv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const Count peers = call.peers(comm_object);
+  const bool has_recv = call.is_root(root, comm_object);
+  const bool has_send = call.takes_part(root, comm_object) &&
+      call.is_given(sendbuf, comm_object, has_recv);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.counts(CountArray(recvcounts, peers), "recvcounts");
+  if (has_recv) call.displacements(CountArray(displs, peers), "displs");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::igatherv(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      has_recv ? CountArray(recvcounts, peers) : CountArray(), has_recv ? CountArray(displs,
+      peers) : CountArray(), recvtype_object, root, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Igatherv_c);
 
-extern "C" int PMPI_Ireduce(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Ireduce", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+    MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ireduce");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool at_root = call.is_root(root, comm_object);
+  const bool involved = at_root || call.takes_part(root, comm_object);
+  if (involved) call.count(count, "count");
+  auto* const datatype_object = involved ? call.committed(datatype, "datatype") : nullptr;
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, at_root);
+  if (call.takes_part(root, comm_object)) call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  if (at_root) call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ireduce(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, root, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ireduce);
 
-extern "C" int PMPI_Ireduce_c(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, int,
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ireduce_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ireduce_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool at_root = call.is_root(root, comm_object);
+  const bool involved = at_root || call.takes_part(root, comm_object);
+  if (involved) call.count(count, "count");
+  auto* const datatype_object = involved ? call.committed(datatype, "datatype") : nullptr;
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, at_root);
+  if (call.takes_part(root, comm_object)) call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  if (at_root) call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ireduce(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, root, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ireduce_c);
 
-extern "C" int PMPI_Ireduce_scatter(const void*, void*, const int[], MPI_Datatype, MPI_Op,
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ireduce_scatter", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[],
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ireduce_scatter");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count members = call.members(comm_object);
+  call.counts(CountArray(recvcounts, members), "recvcounts");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ireduce_scatter(call.runtime(), sendbuf, recvbuf, CountArray(recvcounts,
+      members), datatype_object, *op_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ireduce_scatter);
 
-extern "C" int PMPI_Ireduce_scatter_block(const void*, void*, int, MPI_Datatype, MPI_Op,
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ireduce_scatter_block", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ireduce_scatter_block");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(recvcount, "recvcount");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ireduce_scatter_block(call.runtime(), sendbuf, recvbuf, recvcount,
+      datatype_object, *op_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ireduce_scatter_block);
 
-extern "C" int PMPI_Ireduce_scatter_block_c(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op,
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ireduce_scatter_block_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ireduce_scatter_block_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(recvcount, "recvcount");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ireduce_scatter_block(call.runtime(), sendbuf, recvbuf, recvcount,
+      datatype_object, *op_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ireduce_scatter_block_c);
 
-extern "C" int PMPI_Ireduce_scatter_c(const void*, void*, const MPI_Count[], MPI_Datatype, MPI_Op,
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ireduce_scatter_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf,
+    const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+    MPI_Request* request) {
+  Call call("MPI_Ireduce_scatter_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count members = call.members(comm_object);
+  call.counts(CountArray(recvcounts, members), "recvcounts");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ireduce_scatter(call.runtime(), sendbuf, recvbuf, CountArray(recvcounts,
+      members), datatype_object, *op_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ireduce_scatter_c);
 
-extern "C" int PMPI_Iscan(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Iscan", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Iscan");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iscan(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iscan);
 
-extern "C" int PMPI_Iscan_c(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Iscan_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Iscan_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.output(request, "request");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iscan(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iscan_c);
 
-extern "C" int PMPI_Iscatter(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int,
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Iscatter", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Request* request) {
+  Call call("MPI_Iscatter");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool has_send = call.is_root(root, comm_object);
+  const bool has_recv = call.takes_part(root, comm_object) &&
+      call.is_given(recvbuf, comm_object, has_send);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iscatter(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, root, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iscatter);
 
-extern "C" int PMPI_Iscatter_c(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-    int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Iscatter_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Request* request) {
+  Call call("MPI_Iscatter_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool has_send = call.is_root(root, comm_object);
+  const bool has_recv = call.takes_part(root, comm_object) &&
+      call.is_given(recvbuf, comm_object, has_send);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  call.output(request, "request");
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iscatter(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, root, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iscatter_c);
 
-extern "C" int PMPI_Iscatterv(const void*, const int[], const int[], MPI_Datatype, void*, int,
-    MPI_Datatype, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Iscatterv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[],
+    MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Iscatterv");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_root(root, comm_object);
+  const bool has_recv = call.takes_part(root, comm_object) &&
+      call.is_given(recvbuf, comm_object, has_send);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(displs, peers), "displs");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  call.output(request, "request");
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iscatterv(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(displs, peers) : CountArray(), sendtype_object,
+      recvbuf, recvcount, recvtype_object, root, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iscatterv);
 
-extern "C" int PMPI_Iscatterv_c(const void*, const MPI_Count[], const MPI_Aint[], MPI_Datatype,
-    void*, MPI_Count, MPI_Datatype, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Iscatterv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Iscatterv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_root(root, comm_object);
+  const bool has_recv = call.takes_part(root, comm_object) &&
+      call.is_given(recvbuf, comm_object, has_send);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(displs, peers), "displs");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  call.output(request, "request");
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iscatterv(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(displs, peers) : CountArray(), sendtype_object,
+      recvbuf, recvcount, recvtype_object, root, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Iscatterv_c);
 
-extern "C" int PMPI_Reduce(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm comm) {
-  Call call("MPI_Reduce", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+    MPI_Op op, int root, MPI_Comm comm) {
+  Call call("MPI_Reduce");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool at_root = call.is_root(root, comm_object);
+  const bool involved = at_root || call.takes_part(root, comm_object);
+  if (involved) call.count(count, "count");
+  auto* const datatype_object = involved ? call.committed(datatype, "datatype") : nullptr;
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, at_root);
+  if (call.takes_part(root, comm_object)) call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  if (at_root) call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::reduce(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, root, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Reduce);
 
-extern "C" int PMPI_Reduce_c(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, int,
-    MPI_Comm comm) {
-  Call call("MPI_Reduce_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
+  Call call("MPI_Reduce_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool at_root = call.is_root(root, comm_object);
+  const bool involved = at_root || call.takes_part(root, comm_object);
+  if (involved) call.count(count, "count");
+  auto* const datatype_object = involved ? call.committed(datatype, "datatype") : nullptr;
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, at_root);
+  if (call.takes_part(root, comm_object)) call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  if (at_root) call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::reduce(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, root, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Reduce_c);
 
@@ -633,27 +1272,49 @@ extern "C" int PMPI_Reduce_init_c(const void*, void*, MPI_Count, MPI_Datatype, M
 }
 HAWSER_WEAK_ALIAS(MPI_Reduce_init_c);
 
-extern "C" int PMPI_Reduce_scatter(const void*, void*, const int[], MPI_Datatype, MPI_Op,
-    MPI_Comm comm) {
-  Call call("MPI_Reduce_scatter", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[],
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call("MPI_Reduce_scatter");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count members = call.members(comm_object);
+  call.counts(CountArray(recvcounts, members), "recvcounts");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::reduce_scatter(call.runtime(), sendbuf, recvbuf, CountArray(recvcounts,
+      members), datatype_object, *op_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Reduce_scatter);
 
-extern "C" int PMPI_Reduce_scatter_block(const void*, void*, int, MPI_Datatype, MPI_Op,
-    MPI_Comm comm) {
-  Call call("MPI_Reduce_scatter_block", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call("MPI_Reduce_scatter_block");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(recvcount, "recvcount");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::reduce_scatter_block(call.runtime(), sendbuf, recvbuf, recvcount,
+      datatype_object, *op_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Reduce_scatter_block);
 
-extern "C" int PMPI_Reduce_scatter_block_c(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op,
-    MPI_Comm comm) {
-  Call call("MPI_Reduce_scatter_block_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call("MPI_Reduce_scatter_block_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(recvcount, "recvcount");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::reduce_scatter_block(call.runtime(), sendbuf, recvbuf, recvcount,
+      datatype_object, *op_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Reduce_scatter_block_c);
 
@@ -673,11 +1334,19 @@ extern "C" int PMPI_Reduce_scatter_block_init_c(const void*, void*, MPI_Count, M
 }
 HAWSER_WEAK_ALIAS(MPI_Reduce_scatter_block_init_c);
 
-extern "C" int PMPI_Reduce_scatter_c(const void*, void*, const MPI_Count[], MPI_Datatype, MPI_Op,
-    MPI_Comm comm) {
-  Call call("MPI_Reduce_scatter_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf,
+    const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call("MPI_Reduce_scatter_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  const Count members = call.members(comm_object);
+  call.counts(CountArray(recvcounts, members), "recvcounts");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::reduce_scatter(call.runtime(), sendbuf, recvbuf, CountArray(recvcounts,
+      members), datatype_object, *op_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Reduce_scatter_c);
 
@@ -697,17 +1366,37 @@ extern "C" int PMPI_Reduce_scatter_init_c(const void*, void*, const MPI_Count[],
 }
 HAWSER_WEAK_ALIAS(MPI_Reduce_scatter_init_c);
 
-extern "C" int PMPI_Scan(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm comm) {
-  Call call("MPI_Scan", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm) {
+  Call call("MPI_Scan");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::scan(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Scan);
 
-extern "C" int PMPI_Scan_c(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm comm) {
-  Call call("MPI_Scan_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call("MPI_Scan_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  auto* const op_object = call.object<core::Op>(op, "op");
+  call.check_in_place(sendbuf, comm_object, true);
+  call.buffer(sendbuf, count, datatype_object, "sendbuf");
+  call.buffer(recvbuf, count, datatype_object, "recvbuf");
+  call.reduction(op_object, datatype_object);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::scan(call.runtime(), sendbuf, recvbuf, count, datatype_object,
+      *op_object, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Scan_c);
 
@@ -727,19 +1416,43 @@ extern "C" int PMPI_Scan_init_c(const void*, void*, MPI_Count, MPI_Datatype, MPI
 }
 HAWSER_WEAK_ALIAS(MPI_Scan_init_c);
 
-extern "C" int PMPI_Scatter(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int,
-    MPI_Comm comm) {
-  Call call("MPI_Scatter", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call("MPI_Scatter");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool has_send = call.is_root(root, comm_object);
+  const bool has_recv = call.takes_part(root, comm_object) &&
+      call.is_given(recvbuf, comm_object, has_send);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::scatter(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, root, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Scatter);
 
-extern "C" int PMPI_Scatter_c(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
-    int, MPI_Comm comm) {
-  Call call("MPI_Scatter_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call("MPI_Scatter_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const bool has_send = call.is_root(root, comm_object);
+  const bool has_recv = call.takes_part(root, comm_object) &&
+      call.is_given(recvbuf, comm_object, has_send);
+  if (has_send) call.count(sendcount, "sendcount");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  if (has_send) call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::scatter(call.runtime(), sendbuf, sendcount, sendtype_object, recvbuf,
+      recvcount, recvtype_object, root, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Scatter_c);
 
@@ -759,19 +1472,49 @@ extern "C" int PMPI_Scatter_init_c(const void*, MPI_Count, MPI_Datatype, void*, 
 }
 HAWSER_WEAK_ALIAS(MPI_Scatter_init_c);
 
-extern "C" int PMPI_Scatterv(const void*, const int[], const int[], MPI_Datatype, void*, int,
-    MPI_Datatype, int, MPI_Comm comm) {
-  Call call("MPI_Scatterv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[],
+    MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm) {
+  Call call("MPI_Scatterv");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_root(root, comm_object);
+  const bool has_recv = call.takes_part(root, comm_object) &&
+      call.is_given(recvbuf, comm_object, has_send);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(displs, peers), "displs");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::scatterv(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(displs, peers) : CountArray(), sendtype_object,
+      recvbuf, recvcount, recvtype_object, root, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Scatterv);
 
-extern "C" int PMPI_Scatterv_c(const void*, const MPI_Count[], const MPI_Aint[], MPI_Datatype,
-    void*, MPI_Count, MPI_Datatype, int, MPI_Comm comm) {
-  Call call("MPI_Scatterv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call("MPI_Scatterv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.root(root, comm_object, "root");
+  const Count peers = call.peers(comm_object);
+  const bool has_send = call.is_root(root, comm_object);
+  const bool has_recv = call.takes_part(root, comm_object) &&
+      call.is_given(recvbuf, comm_object, has_send);
+  if (has_send) call.counts(CountArray(sendcounts, peers), "sendcounts");
+  if (has_send) call.displacements(CountArray(displs, peers), "displs");
+  auto* const sendtype_object = has_send ? call.committed(sendtype, "sendtype") : nullptr;
+  if (has_recv) call.count(recvcount, "recvcount");
+  auto* const recvtype_object = has_recv ? call.committed(recvtype, "recvtype") : nullptr;
+  if (has_recv) call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::scatterv(call.runtime(), sendbuf, has_send ? CountArray(sendcounts,
+      peers) : CountArray(), has_send ? CountArray(displs, peers) : CountArray(), sendtype_object,
+      recvbuf, recvcount, recvtype_object, root, *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Scatterv_c);
 

@@ -13,5 +13,94 @@ namespace hawser::calls {
 using namespace hawser::binding;  // NOLINT
 using base::Result;
 
+Result<void> allgather(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, Count recvcount, core::Datatype* recvtype,
+    core::Comm& comm);
+Result<void> allgatherv(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray displs,
+    core::Datatype* recvtype, core::Comm& comm);
+Result<void> allreduce(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
+    core::Datatype* datatype, core::Op& op, core::Comm& comm);
+Result<void> alltoall(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, Count recvcount, core::Datatype* recvtype,
+    core::Comm& comm);
+Result<void> alltoallv(Runtime& runtime, const void* sendbuf, CountArray sendcounts,
+    CountArray sdispls, core::Datatype* sendtype, void* recvbuf, CountArray recvcounts,
+    CountArray rdispls, core::Datatype* recvtype, core::Comm& comm);
+Result<void> alltoallw(Runtime& runtime, const void* sendbuf, CountArray sendcounts,
+    CountArray sdispls, HandleArray<core::Datatype> sendtypes, void* recvbuf, CountArray recvcounts,
+    CountArray rdispls, HandleArray<core::Datatype> recvtypes, core::Comm& comm);
+Result<void> barrier(Runtime& runtime, core::Comm& comm);
+Result<void> bcast(Runtime& runtime, void* buffer, Count count, core::Datatype* datatype, int root,
+    core::Comm& comm);
+Result<void> exscan(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
+    core::Datatype* datatype, core::Op& op, core::Comm& comm);
+Result<void> gather(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, Count recvcount, core::Datatype* recvtype, int root,
+    core::Comm& comm);
+Result<void> gatherv(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray displs,
+    core::Datatype* recvtype, int root, core::Comm& comm);
+Result<void> iallgather(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, Count recvcount, core::Datatype* recvtype,
+    core::Comm& comm, HandleOut<core::Request> request);
+Result<void> iallgatherv(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray displs,
+    core::Datatype* recvtype, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> iallreduce(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
+    core::Datatype* datatype, core::Op& op, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> ialltoall(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, Count recvcount, core::Datatype* recvtype,
+    core::Comm& comm, HandleOut<core::Request> request);
+Result<void> ialltoallv(Runtime& runtime, const void* sendbuf, CountArray sendcounts,
+    CountArray sdispls, core::Datatype* sendtype, void* recvbuf, CountArray recvcounts,
+    CountArray rdispls, core::Datatype* recvtype, core::Comm& comm,
+    HandleOut<core::Request> request);
+Result<void> ialltoallw(Runtime& runtime, const void* sendbuf, CountArray sendcounts,
+    CountArray sdispls, HandleArray<core::Datatype> sendtypes, void* recvbuf, CountArray recvcounts,
+    CountArray rdispls, HandleArray<core::Datatype> recvtypes, core::Comm& comm,
+    HandleOut<core::Request> request);
+Result<void> ibarrier(Runtime& runtime, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> ibcast(Runtime& runtime, void* buffer, Count count, core::Datatype* datatype, int root,
+    core::Comm& comm, HandleOut<core::Request> request);
+Result<void> iexscan(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
+    core::Datatype* datatype, core::Op& op, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> igather(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, Count recvcount, core::Datatype* recvtype, int root,
+    core::Comm& comm, HandleOut<core::Request> request);
+Result<void> igatherv(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray displs,
+    core::Datatype* recvtype, int root, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> ireduce(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
+    core::Datatype* datatype, core::Op& op, int root, core::Comm& comm,
+    HandleOut<core::Request> request);
+Result<void> ireduce_scatter(Runtime& runtime, const void* sendbuf, void* recvbuf,
+    CountArray recvcounts, core::Datatype* datatype, core::Op& op, core::Comm& comm,
+    HandleOut<core::Request> request);
+Result<void> ireduce_scatter_block(Runtime& runtime, const void* sendbuf, void* recvbuf,
+    Count recvcount, core::Datatype* datatype, core::Op& op, core::Comm& comm,
+    HandleOut<core::Request> request);
+Result<void> iscan(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
+    core::Datatype* datatype, core::Op& op, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> iscatter(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, Count recvcount, core::Datatype* recvtype, int root,
+    core::Comm& comm, HandleOut<core::Request> request);
+Result<void> iscatterv(Runtime& runtime, const void* sendbuf, CountArray sendcounts,
+    CountArray displs, core::Datatype* sendtype, void* recvbuf, Count recvcount,
+    core::Datatype* recvtype, int root, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> reduce(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
+    core::Datatype* datatype, core::Op& op, int root, core::Comm& comm);
+Result<void> reduce_scatter(Runtime& runtime, const void* sendbuf, void* recvbuf,
+    CountArray recvcounts, core::Datatype* datatype, core::Op& op, core::Comm& comm);
+Result<void> reduce_scatter_block(Runtime& runtime, const void* sendbuf, void* recvbuf,
+    Count recvcount, core::Datatype* datatype, core::Op& op, core::Comm& comm);
+Result<void> scan(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
+    core::Datatype* datatype, core::Op& op, core::Comm& comm);
+Result<void> scatter(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype* sendtype, void* recvbuf, Count recvcount, core::Datatype* recvtype, int root,
+    core::Comm& comm);
+Result<void> scatterv(Runtime& runtime, const void* sendbuf, CountArray sendcounts,
+    CountArray displs, core::Datatype* sendtype, void* recvbuf, Count recvcount,
+    core::Datatype* recvtype, int root, core::Comm& comm);
 
 }  // namespace hawser::calls

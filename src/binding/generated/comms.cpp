@@ -18,44 +18,68 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_compare);
 
-extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group, MPI_Comm*) {
-  Call call("MPI_Comm_create", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
+  Call call("MPI_Comm_create");
+  auto* const comm_object = call.comm(comm, "comm");
+  auto* const group_object = call.object<core::Group>(group, "group");
+  call.output(newcomm, "newcomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_create(call.runtime(), *comm_object, *group_object,
+      {call.runtime(), newcomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_create);
 
-extern "C" int PMPI_Comm_create_from_group(MPI_Group, const char*, MPI_Info, MPI_Errhandler,
-    MPI_Comm*) {
-  Call call("MPI_Comm_create_from_group", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info,
+    MPI_Errhandler errhandler, MPI_Comm* newcomm) {
+  Call call("MPI_Comm_create_from_group");
+  auto* const group_object = call.object<core::Group>(group, "group");
+  call.input(stringtag, "stringtag");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  auto* const errhandler_object = call.object<core::Errhandler>(errhandler, "errhandler");
+  call.output(newcomm, "newcomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_create_from_group(call.runtime(), *group_object, stringtag,
+      info_object, *errhandler_object, {call.runtime(), newcomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_create_from_group);
 
-extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group, int, MPI_Comm*) {
-  Call call("MPI_Comm_create_group", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+  Call call("MPI_Comm_create_group");
+  auto* const comm_object = call.comm(comm, "comm");
+  auto* const group_object = call.object<core::Group>(group, "group");
+  call.send_tag(tag, "tag");
+  call.output(newcomm, "newcomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_create_group(call.runtime(), *comm_object, *group_object, tag,
+      {call.runtime(), newcomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_create_group);
 
-extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm*) {
-  Call call("MPI_Comm_dup", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
+  Call call("MPI_Comm_dup");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.output(newcomm, "newcomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_dup(call.runtime(), *comm_object, {call.runtime(), newcomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_dup);
 
-extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info, MPI_Comm*) {
-  Call call("MPI_Comm_dup_with_info", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
+  Call call("MPI_Comm_dup_with_info");
+  auto* const comm_object = call.comm(comm, "comm");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(newcomm, "newcomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_dup_with_info(call.runtime(), *comm_object, info_object,
+      {call.runtime(), newcomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_dup_with_info);
 
-extern "C" int PMPI_Comm_free(MPI_Comm*) {
-  Call call("MPI_Comm_free", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
+  Call call("MPI_Comm_free");
+  call.handle_at<core::Comm>(comm, "comm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_free(call.runtime(), {call.runtime(), comm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_free);
 
@@ -89,17 +113,27 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_group);
 
-extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm*, MPI_Request*) {
-  Call call("MPI_Comm_idup", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
+  Call call("MPI_Comm_idup");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.output(newcomm, "newcomm");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_idup(call.runtime(), *comm_object, {call.runtime(), newcomm},
+      {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_idup);
 
-extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info, MPI_Comm*, MPI_Request*) {
-  Call call("MPI_Comm_idup_with_info", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
+    MPI_Request* request) {
+  Call call("MPI_Comm_idup_with_info");
+  auto* const comm_object = call.comm(comm, "comm");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(newcomm, "newcomm");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_idup_with_info(call.runtime(), *comm_object, info_object,
+      {call.runtime(), newcomm}, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_idup_with_info);
 
@@ -158,17 +192,25 @@ extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_size);
 
-extern "C" int PMPI_Comm_split(MPI_Comm comm, int, int, MPI_Comm*) {
-  Call call("MPI_Comm_split", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  Call call("MPI_Comm_split");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.output(newcomm, "newcomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_split(call.runtime(), *comm_object, color, key, {call.runtime(),
+      newcomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_split);
 
-extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int, int, MPI_Info, MPI_Comm*) {
-  Call call("MPI_Comm_split_type", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
+    MPI_Comm* newcomm) {
+  Call call("MPI_Comm_split_type");
+  auto* const comm_object = call.comm(comm, "comm");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(newcomm, "newcomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_split_type(call.runtime(), *comm_object, split_type, key,
+      info_object, {call.runtime(), newcomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_split_type);
 
@@ -181,23 +223,44 @@ extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_test_inter);
 
-extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int, MPI_Comm, int, int, MPI_Comm*) {
-  Call call("MPI_Intercomm_create", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(local_comm));
-  return call.not_built();
+extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
+    int remote_leader, int tag, MPI_Comm* newintercomm) {
+  Call call("MPI_Intercomm_create");
+  auto* const local_comm_object = call.comm(local_comm, "local_comm");
+  auto* const peer_comm_object = !call.is_local_rank(local_leader,
+      local_comm_object) ? nullptr : call.comm(peer_comm, "peer_comm");
+  call.local_rank(local_leader, local_comm_object, "local_leader");
+  call.send_tag(tag, "tag");
+  call.output(newintercomm, "newintercomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::intercomm_create(call.runtime(), *local_comm_object, local_leader,
+      peer_comm_object, remote_leader, tag, {call.runtime(), newintercomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Intercomm_create);
 
-extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group, int, MPI_Group, int, const char*,
-    MPI_Info, MPI_Errhandler, MPI_Comm*) {
-  Call call("MPI_Intercomm_create_from_groups", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
+    MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info,
+    MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
+  Call call("MPI_Intercomm_create_from_groups");
+  auto* const local_group_object = call.object<core::Group>(local_group, "local_group");
+  auto* const remote_group_object = call.object<core::Group>(remote_group, "remote_group");
+  call.input(stringtag, "stringtag");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  auto* const errhandler_object = call.object<core::Errhandler>(errhandler, "errhandler");
+  call.output(newintercomm, "newintercomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::intercomm_create_from_groups(call.runtime(), *local_group_object,
+      local_leader, *remote_group_object, remote_leader, stringtag, info_object, *errhandler_object,
+      {call.runtime(), newintercomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Intercomm_create_from_groups);
 
-extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int, MPI_Comm*) {
-  Call call("MPI_Intercomm_merge", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(intercomm));
-  return call.not_built();
+extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
+  Call call("MPI_Intercomm_merge");
+  auto* const intercomm_object = call.comm(intercomm, "intercomm");
+  call.output(newintracomm, "newintracomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::intercomm_merge(call.runtime(), *intercomm_object, high != 0,
+      {call.runtime(), newintracomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Intercomm_merge);

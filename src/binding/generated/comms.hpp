@@ -14,15 +14,41 @@ using namespace hawser::binding;  // NOLINT
 using base::Result;
 
 Result<void> comm_compare(Runtime& runtime, core::Comm& comm1, core::Comm& comm2, int& result);
+Result<void> comm_create(Runtime& runtime, core::Comm& comm, core::Group& group,
+    HandleOut<core::Comm> newcomm);
+Result<void> comm_create_from_group(Runtime& runtime, core::Group& group,
+    std::string_view stringtag, core::Info* info, core::Errhandler& errhandler,
+    HandleOut<core::Comm> newcomm);
+Result<void> comm_create_group(Runtime& runtime, core::Comm& comm, core::Group& group, int tag,
+    HandleOut<core::Comm> newcomm);
+Result<void> comm_dup(Runtime& runtime, core::Comm& comm, HandleOut<core::Comm> newcomm);
+Result<void> comm_dup_with_info(Runtime& runtime, core::Comm& comm, core::Info* info,
+    HandleOut<core::Comm> newcomm);
+Result<void> comm_free(Runtime& runtime, HandleInOut<core::Comm> comm);
 Result<void> comm_get_info(Runtime& runtime, core::Comm& comm, HandleOut<core::Info> info_used);
 Result<void> comm_get_name(Runtime& runtime, core::Comm& comm, StringOut comm_name, int& resultlen);
 Result<void> comm_group(Runtime& runtime, core::Comm& comm, HandleOut<core::Group> group);
+Result<void> comm_idup(Runtime& runtime, core::Comm& comm, HandleOut<core::Comm> newcomm,
+    HandleOut<core::Request> request);
+Result<void> comm_idup_with_info(Runtime& runtime, core::Comm& comm, core::Info* info,
+    HandleOut<core::Comm> newcomm, HandleOut<core::Request> request);
 Result<void> comm_rank(Runtime& runtime, core::Comm& comm, int& rank);
 Result<void> comm_remote_group(Runtime& runtime, core::Comm& comm, HandleOut<core::Group> group);
 Result<void> comm_remote_size(Runtime& runtime, core::Comm& comm, int& size);
 Result<void> comm_set_info(Runtime& runtime, core::Comm& comm, core::Info& info);
 Result<void> comm_set_name(Runtime& runtime, core::Comm& comm, std::string_view comm_name);
 Result<void> comm_size(Runtime& runtime, core::Comm& comm, int& size);
+Result<void> comm_split(Runtime& runtime, core::Comm& comm, int color, int key,
+    HandleOut<core::Comm> newcomm);
+Result<void> comm_split_type(Runtime& runtime, core::Comm& comm, int split_type, int key,
+    core::Info* info, HandleOut<core::Comm> newcomm);
 Result<void> comm_test_inter(Runtime& runtime, core::Comm& comm, int& flag);
+Result<void> intercomm_create(Runtime& runtime, core::Comm& local_comm, int local_leader,
+    core::Comm* peer_comm, int remote_leader, int tag, HandleOut<core::Comm> newintercomm);
+Result<void> intercomm_create_from_groups(Runtime& runtime, core::Group& local_group,
+    int local_leader, core::Group& remote_group, int remote_leader, std::string_view stringtag,
+    core::Info* info, core::Errhandler& errhandler, HandleOut<core::Comm> newintercomm);
+Result<void> intercomm_merge(Runtime& runtime, core::Comm& intercomm, bool high,
+    HandleOut<core::Comm> newintracomm);
 
 }  // namespace hawser::calls

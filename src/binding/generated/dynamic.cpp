@@ -28,15 +28,19 @@ extern "C" int PMPI_Comm_connect(const char*, MPI_Info, int, MPI_Comm comm, MPI_
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_connect);
 
-extern "C" int PMPI_Comm_disconnect(MPI_Comm*) {
-  Call call("MPI_Comm_disconnect", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
+  Call call("MPI_Comm_disconnect");
+  call.handle_at<core::Comm>(comm, "comm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_disconnect(call.runtime(), {call.runtime(), comm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_disconnect);
 
-extern "C" int PMPI_Comm_get_parent(MPI_Comm*) {
-  Call call("MPI_Comm_get_parent", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
+  Call call("MPI_Comm_get_parent");
+  call.output(parent, "parent");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_get_parent(call.runtime(), {call.runtime(), parent}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_get_parent);
 

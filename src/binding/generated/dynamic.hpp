@@ -13,5 +13,7 @@ namespace hawser::calls {
 using namespace hawser::binding;  // NOLINT
 using base::Result;
 
+Result<void> comm_disconnect(Runtime& runtime, HandleInOut<core::Comm> comm);
+Result<void> comm_get_parent(Runtime& runtime, HandleOut<core::Comm> parent);
 
 }  // namespace hawser::calls

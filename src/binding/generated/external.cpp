@@ -65,16 +65,22 @@ extern "C" int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype dataty
 }
 HAWSER_WEAK_ALIAS(MPI_Get_elements_x);
 
-extern "C" int PMPI_Grequest_complete(MPI_Request) {
-  Call call("MPI_Grequest_complete", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Grequest_complete(MPI_Request request) {
+  Call call("MPI_Grequest_complete");
+  auto* const request_object = call.request(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::grequest_complete(call.runtime(), *request_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Grequest_complete);
 
-extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function*, MPI_Grequest_free_function*,
-    MPI_Grequest_cancel_function*, void*, MPI_Request*) {
-  Call call("MPI_Grequest_start", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn,
+    MPI_Grequest_free_function* free_fn, MPI_Grequest_cancel_function* cancel_fn, void* extra_state,
+    MPI_Request* request) {
+  Call call("MPI_Grequest_start");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::grequest_start(call.runtime(), query_fn, free_fn, cancel_fn,
+      extra_state, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Grequest_start);
 

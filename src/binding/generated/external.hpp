@@ -17,6 +17,10 @@ Result<void> get_count(Runtime& runtime, const core::Status& status, core::Datat
     CountOut count);
 Result<void> get_elements(Runtime& runtime, const core::Status& status, core::Datatype& datatype,
     CountOut count);
+Result<void> grequest_complete(Runtime& runtime, core::Request& request);
+Result<void> grequest_start(Runtime& runtime, MPI_Grequest_query_function* query_fn,
+    MPI_Grequest_free_function* free_fn, MPI_Grequest_cancel_function* cancel_fn, void* extra_state,
+    HandleOut<core::Request> request);
 Result<void> status_get_error(Runtime& runtime, const core::Status& status, int& err);
 Result<void> status_get_source(Runtime& runtime, const core::Status& status, int& source);
 Result<void> status_get_tag(Runtime& runtime, const core::Status& status, int& tag);

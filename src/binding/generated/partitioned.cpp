@@ -8,58 +8,111 @@ namespace calls = hawser::calls;
 namespace core = hawser::core;
 namespace p2p = hawser::p2p;
 
-extern "C" int PMPI_Parrived(MPI_Request, int, int*) {
-  Call call("MPI_Parrived", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
+  Call call("MPI_Parrived");
+  auto* const request_object = call.request(request, "request");
+  call.size(partition, "partition");
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::parrived(call.runtime(), *request_object, partition, *flag));
 }
 HAWSER_WEAK_ALIAS(MPI_Parrived);
 
-extern "C" int PMPI_Pready(int, MPI_Request) {
-  Call call("MPI_Pready", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Pready(int partition, MPI_Request request) {
+  Call call("MPI_Pready");
+  call.size(partition, "partition");
+  auto* const request_object = call.request(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::pready(call.runtime(), partition, *request_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Pready);
 
-extern "C" int PMPI_Pready_list(int, const int[], MPI_Request) {
-  Call call("MPI_Pready_list", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request) {
+  Call call("MPI_Pready_list");
+  call.size(length, "length");
+  call.array(array_of_partitions, length, "array_of_partitions");
+  auto* const request_object = call.request(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::pready_list(call.runtime(), to_span(array_of_partitions, length),
+      *request_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Pready_list);
 
-extern "C" int PMPI_Pready_range(int, int, MPI_Request) {
-  Call call("MPI_Pready_range", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
+  Call call("MPI_Pready_range");
+  call.size(partition_low, "partition_low");
+  call.size(partition_high, "partition_high");
+  auto* const request_object = call.request(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::pready_range(call.runtime(), partition_low, partition_high,
+      *request_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Pready_range);
 
-extern "C" int PMPI_Precv_init(void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Info, MPI_Request*) {
-  Call call("MPI_Precv_init", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype,
+    int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call("MPI_Precv_init");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.size(partitions, "partitions");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(source, comm_object, "source");
+  call.send_tag(tag, "tag");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::precv_init(call.runtime(), buf, partitions, count, *datatype_object,
+      source, tag, *comm_object, info_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Precv_init);
 
-extern "C" int PMPI_Precv_init_c(void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Info, MPI_Request*) {
-  Call call("MPI_Precv_init_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Precv_init_c(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype,
+    int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call("MPI_Precv_init_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.size(partitions, "partitions");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(source, comm_object, "source");
+  call.send_tag(tag, "tag");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::precv_init(call.runtime(), buf, partitions, count, *datatype_object,
+      source, tag, *comm_object, info_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Precv_init_c);
 
-extern "C" int PMPI_Psend_init(const void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Info, MPI_Request*) {
-  Call call("MPI_Psend_init", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count,
+    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call("MPI_Psend_init");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.size(partitions, "partitions");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::psend_init(call.runtime(), buf, partitions, count, *datatype_object,
+      dest, tag, *comm_object, info_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Psend_init);
 
-extern "C" int PMPI_Psend_init_c(const void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Info, MPI_Request*) {
-  Call call("MPI_Psend_init_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Psend_init_c(const void* buf, int partitions, MPI_Count count,
+    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call("MPI_Psend_init_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.size(partitions, "partitions");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::psend_init(call.runtime(), buf, partitions, count, *datatype_object,
+      dest, tag, *comm_object, info_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Psend_init_c);

@@ -13,5 +13,17 @@ namespace hawser::calls {
 using namespace hawser::binding;  // NOLINT
 using base::Result;
 
+Result<void> parrived(Runtime& runtime, core::Request& request, int partition, int& flag);
+Result<void> pready(Runtime& runtime, int partition, core::Request& request);
+Result<void> pready_list(Runtime& runtime, std::span<const int> array_of_partitions,
+    core::Request& request);
+Result<void> pready_range(Runtime& runtime, int partition_low, int partition_high,
+    core::Request& request);
+Result<void> precv_init(Runtime& runtime, void* buf, int partitions, Count count,
+    core::Datatype& datatype, int source, int tag, core::Comm& comm, core::Info* info,
+    HandleOut<core::Request> request);
+Result<void> psend_init(Runtime& runtime, const void* buf, int partitions, Count count,
+    core::Datatype& datatype, int dest, int tag, core::Comm& comm, core::Info* info,
+    HandleOut<core::Request> request);
 
 }  // namespace hawser::calls

@@ -8,557 +8,1077 @@ namespace calls = hawser::calls;
 namespace core = hawser::core;
 namespace p2p = hawser::p2p;
 
-extern "C" int PMPI_Bsend(const void*, int, MPI_Datatype, int, int, MPI_Comm comm) {
-  Call call("MPI_Bsend", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm) {
+  Call call("MPI_Bsend");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::bsend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Bsend);
 
-extern "C" int PMPI_Bsend_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm) {
-  Call call("MPI_Bsend_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm) {
+  Call call("MPI_Bsend_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::bsend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Bsend_c);
 
-extern "C" int PMPI_Bsend_init(const void*, int, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Bsend_init", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Bsend_init");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::bsend_init(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Bsend_init);
 
-extern "C" int PMPI_Bsend_init_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Bsend_init_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Bsend_init_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::bsend_init(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Bsend_init_c);
 
-extern "C" int PMPI_Buffer_attach(void*, int) {
-  Call call("MPI_Buffer_attach", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Buffer_attach(void* buffer, int size) {
+  Call call("MPI_Buffer_attach");
+  call.size(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::buffer_attach(call.runtime(), buffer, size));
 }
 HAWSER_WEAK_ALIAS(MPI_Buffer_attach);
 
-extern "C" int PMPI_Buffer_attach_c(void*, MPI_Count) {
-  Call call("MPI_Buffer_attach_c", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
+  Call call("MPI_Buffer_attach_c");
+  call.size(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::buffer_attach(call.runtime(), buffer, size));
 }
 HAWSER_WEAK_ALIAS(MPI_Buffer_attach_c);
 
-extern "C" int PMPI_Buffer_detach(void*, int*) {
-  Call call("MPI_Buffer_detach", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) {
+  Call call("MPI_Buffer_detach");
+  call.output(buffer_addr, "buffer_addr");
+  call.output(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::buffer_detach(call.runtime(), static_cast<void**>(buffer_addr),
+      CountOut(size)));
 }
 HAWSER_WEAK_ALIAS(MPI_Buffer_detach);
 
-extern "C" int PMPI_Buffer_detach_c(void*, MPI_Count*) {
-  Call call("MPI_Buffer_detach_c", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
+  Call call("MPI_Buffer_detach_c");
+  call.output(buffer_addr, "buffer_addr");
+  call.output(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::buffer_detach(call.runtime(), static_cast<void**>(buffer_addr),
+      CountOut(size)));
 }
 HAWSER_WEAK_ALIAS(MPI_Buffer_detach_c);
 
 extern "C" int PMPI_Buffer_flush(void) {
-  Call call("MPI_Buffer_flush", Needs::nothing);
-  return call.not_built();
+  Call call("MPI_Buffer_flush");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::buffer_flush(call.runtime()));
 }
 HAWSER_WEAK_ALIAS(MPI_Buffer_flush);
 
-extern "C" int PMPI_Buffer_iflush(MPI_Request*) {
-  Call call("MPI_Buffer_iflush", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
+  Call call("MPI_Buffer_iflush");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::buffer_iflush(call.runtime(), {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Buffer_iflush);
 
-extern "C" int PMPI_Cancel(MPI_Request*) {
-  Call call("MPI_Cancel", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Cancel(MPI_Request* request) {
+  Call call("MPI_Cancel");
+  auto* const request_object = call.request_behind(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::cancel(call.runtime(), *request_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Cancel);
 
-extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void*, int) {
-  Call call("MPI_Comm_attach_buffer", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
+  Call call("MPI_Comm_attach_buffer");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.size(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_attach_buffer(call.runtime(), *comm_object, buffer, size));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_attach_buffer);
 
-extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void*, MPI_Count) {
-  Call call("MPI_Comm_attach_buffer_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
+  Call call("MPI_Comm_attach_buffer_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.size(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_attach_buffer(call.runtime(), *comm_object, buffer, size));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_attach_buffer_c);
 
-extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void*, int*) {
-  Call call("MPI_Comm_detach_buffer", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
+  Call call("MPI_Comm_detach_buffer");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.output(buffer_addr, "buffer_addr");
+  call.output(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_detach_buffer(call.runtime(), *comm_object,
+      static_cast<void**>(buffer_addr), CountOut(size)));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_detach_buffer);
 
-extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void*, MPI_Count*) {
-  Call call("MPI_Comm_detach_buffer_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
+  Call call("MPI_Comm_detach_buffer_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.output(buffer_addr, "buffer_addr");
+  call.output(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_detach_buffer(call.runtime(), *comm_object,
+      static_cast<void**>(buffer_addr), CountOut(size)));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_detach_buffer_c);
 
 extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
-  Call call("MPI_Comm_flush_buffer", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+  Call call("MPI_Comm_flush_buffer");
+  auto* const comm_object = call.comm(comm, "comm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_flush_buffer(call.runtime(), *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_flush_buffer);
 
-extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Comm_iflush_buffer", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Comm_iflush_buffer");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_iflush_buffer(call.runtime(), *comm_object, {call.runtime(),
+      request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_iflush_buffer);
 
-extern "C" int PMPI_Ibsend(const void*, int, MPI_Datatype, int, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Ibsend", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ibsend");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ibsend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ibsend);
 
-extern "C" int PMPI_Ibsend_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Ibsend_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ibsend_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ibsend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ibsend_c);
 
-extern "C" int PMPI_Improbe(int, int, MPI_Comm comm, int*, MPI_Message*, MPI_Status*) {
-  Call call("MPI_Improbe", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+    MPI_Status* status) {
+  Call call("MPI_Improbe");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.source(source, comm_object, "source");
+  call.receive_tag(tag, "tag");
+  call.output(flag, "flag");
+  call.output(message, "message");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::improbe(call.runtime(), source, tag, *comm_object, *flag,
+      {call.runtime(), message}, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Improbe);
 
-extern "C" int PMPI_Imrecv(void*, int, MPI_Datatype, MPI_Message*, MPI_Request*) {
-  Call call("MPI_Imrecv", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+    MPI_Request* request) {
+  Call call("MPI_Imrecv");
+  call.message_at(message, "message");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::imrecv(call.runtime(), buf, count, *datatype_object, {call.runtime(),
+      message}, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Imrecv);
 
-extern "C" int PMPI_Imrecv_c(void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Request*) {
-  Call call("MPI_Imrecv_c", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Message* message, MPI_Request* request) {
+  Call call("MPI_Imrecv_c");
+  call.message_at(message, "message");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::imrecv(call.runtime(), buf, count, *datatype_object, {call.runtime(),
+      message}, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Imrecv_c);
 
-extern "C" int PMPI_Iprobe(int, int, MPI_Comm comm, int*, MPI_Status*) {
-  Call call("MPI_Iprobe", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  Call call("MPI_Iprobe");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.source(source, comm_object, "source");
+  call.receive_tag(tag, "tag");
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::iprobe(call.runtime(), source, tag, *comm_object, *flag,
+      StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Iprobe);
 
-extern "C" int PMPI_Irecv(void*, int, MPI_Datatype, int, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Irecv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Irecv");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.source(source, comm_object, "source");
+  call.receive_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::irecv(call.runtime(), buf, count, *datatype_object, source, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Irecv);
 
-extern "C" int PMPI_Irecv_c(void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Irecv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Irecv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.source(source, comm_object, "source");
+  call.receive_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::irecv(call.runtime(), buf, count, *datatype_object, source, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Irecv_c);
 
-extern "C" int PMPI_Irsend(const void*, int, MPI_Datatype, int, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Irsend", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Irsend");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::irsend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Irsend);
 
-extern "C" int PMPI_Irsend_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Irsend_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Irsend_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::irsend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Irsend_c);
 
-extern "C" int PMPI_Isend(const void*, int, MPI_Datatype, int, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Isend", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Isend");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::isend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Isend);
 
-extern "C" int PMPI_Isend_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Isend_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Isend_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::isend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Isend_c);
 
-extern "C" int PMPI_Isendrecv(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype,
-    int, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Isendrecv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+    int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Isendrecv");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(sendcount, "sendcount");
+  auto* const sendtype_object = call.committed(sendtype, "sendtype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(sendtag, "sendtag");
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.source(source, comm_object, "source");
+  call.receive_tag(recvtag, "recvtag");
+  call.output(request, "request");
+  call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::isendrecv(call.runtime(), sendbuf, sendcount, *sendtype_object, dest,
+      sendtag, recvbuf, recvcount, *recvtype_object, source, recvtag, *comm_object, {call.runtime(),
+      request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Isendrecv);
 
-extern "C" int PMPI_Isendrecv_c(const void*, MPI_Count, MPI_Datatype, int, int, void*, MPI_Count,
-    MPI_Datatype, int, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Isendrecv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
+    int recvtag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Isendrecv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(sendcount, "sendcount");
+  auto* const sendtype_object = call.committed(sendtype, "sendtype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(sendtag, "sendtag");
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.source(source, comm_object, "source");
+  call.receive_tag(recvtag, "recvtag");
+  call.output(request, "request");
+  call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::isendrecv(call.runtime(), sendbuf, sendcount, *sendtype_object, dest,
+      sendtag, recvbuf, recvcount, *recvtype_object, source, recvtag, *comm_object, {call.runtime(),
+      request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Isendrecv_c);
 
-extern "C" int PMPI_Isendrecv_replace(void*, int, MPI_Datatype, int, int, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Isendrecv_replace", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest,
+    int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Isendrecv_replace");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(sendtag, "sendtag");
+  call.source(source, comm_object, "source");
+  call.receive_tag(recvtag, "recvtag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::isendrecv_replace(call.runtime(), buf, count, *datatype_object, dest,
+      sendtag, source, recvtag, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Isendrecv_replace);
 
-extern "C" int PMPI_Isendrecv_replace_c(void*, MPI_Count, MPI_Datatype, int, int, int, int,
-    MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Isendrecv_replace_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Isendrecv_replace_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(sendtag, "sendtag");
+  call.source(source, comm_object, "source");
+  call.receive_tag(recvtag, "recvtag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::isendrecv_replace(call.runtime(), buf, count, *datatype_object, dest,
+      sendtag, source, recvtag, *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Isendrecv_replace_c);
 
-extern "C" int PMPI_Issend(const void*, int, MPI_Datatype, int, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Issend", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Issend");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::issend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Issend);
 
-extern "C" int PMPI_Issend_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Issend_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Issend_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::issend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Issend_c);
 
-extern "C" int PMPI_Mprobe(int, int, MPI_Comm comm, MPI_Message*, MPI_Status*) {
-  Call call("MPI_Mprobe", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message,
+    MPI_Status* status) {
+  Call call("MPI_Mprobe");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.source(source, comm_object, "source");
+  call.receive_tag(tag, "tag");
+  call.output(message, "message");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::mprobe(call.runtime(), source, tag, *comm_object, {call.runtime(),
+      message}, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Mprobe);
 
-extern "C" int PMPI_Mrecv(void*, int, MPI_Datatype, MPI_Message*, MPI_Status*) {
-  Call call("MPI_Mrecv", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+    MPI_Status* status) {
+  Call call("MPI_Mrecv");
+  call.message_at(message, "message");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::mrecv(call.runtime(), buf, count, *datatype_object, {call.runtime(),
+      message}, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Mrecv);
 
-extern "C" int PMPI_Mrecv_c(void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Status*) {
-  Call call("MPI_Mrecv_c", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+    MPI_Status* status) {
+  Call call("MPI_Mrecv_c");
+  call.message_at(message, "message");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::mrecv(call.runtime(), buf, count, *datatype_object, {call.runtime(),
+      message}, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Mrecv_c);
 
-extern "C" int PMPI_Probe(int, int, MPI_Comm comm, MPI_Status*) {
-  Call call("MPI_Probe", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  Call call("MPI_Probe");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.source(source, comm_object, "source");
+  call.receive_tag(tag, "tag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::probe(call.runtime(), source, tag, *comm_object, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Probe);
 
-extern "C" int PMPI_Recv(void*, int, MPI_Datatype, int, int, MPI_Comm comm, MPI_Status*) {
-  Call call("MPI_Recv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Status* status) {
+  Call call("MPI_Recv");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.source(source, comm_object, "source");
+  call.receive_tag(tag, "tag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::recv(call.runtime(), buf, count, *datatype_object, source, tag,
+      *comm_object, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Recv);
 
-extern "C" int PMPI_Recv_c(void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm, MPI_Status*) {
-  Call call("MPI_Recv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Status* status) {
+  Call call("MPI_Recv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.source(source, comm_object, "source");
+  call.receive_tag(tag, "tag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::recv(call.runtime(), buf, count, *datatype_object, source, tag,
+      *comm_object, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Recv_c);
 
-extern "C" int PMPI_Recv_init(void*, int, MPI_Datatype, int, int, MPI_Comm comm, MPI_Request*) {
-  Call call("MPI_Recv_init", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Recv_init");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.source(source, comm_object, "source");
+  call.receive_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::recv_init(call.runtime(), buf, count, *datatype_object, source, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Recv_init);
 
-extern "C" int PMPI_Recv_init_c(void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Recv_init_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+    int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Recv_init_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.source(source, comm_object, "source");
+  call.receive_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::recv_init(call.runtime(), buf, count, *datatype_object, source, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Recv_init_c);
 
-extern "C" int PMPI_Request_free(MPI_Request*) {
-  Call call("MPI_Request_free", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Request_free(MPI_Request* request) {
+  Call call("MPI_Request_free");
+  call.request_at(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::request_free(call.runtime(), {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Request_free);
 
-extern "C" int PMPI_Request_get_status(MPI_Request, int*, MPI_Status*) {
-  Call call("MPI_Request_get_status", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  Call call("MPI_Request_get_status");
+  auto* const request_object = call.optional_request(request, "request");
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::request_get_status(call.runtime(), request_object, *flag,
+      StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Request_get_status);
 
-extern "C" int PMPI_Request_get_status_all(int, const MPI_Request[], int*, MPI_Status[]) {
-  Call call("MPI_Request_get_status_all", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[],
+    int* flag, MPI_Status array_of_statuses[]) {
+  Call call("MPI_Request_get_status_all");
+  call.size(count, "count");
+  call.check_requests(array_of_requests, count, "array_of_requests");
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::request_get_status_all(call.runtime(), {call.runtime(),
+      array_of_requests, count}, *flag, StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Request_get_status_all);
 
-extern "C" int PMPI_Request_get_status_any(int, const MPI_Request[], int*, int*, MPI_Status*) {
-  Call call("MPI_Request_get_status_any", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[],
+    int* index, int* flag, MPI_Status* status) {
+  Call call("MPI_Request_get_status_any");
+  call.size(count, "count");
+  call.check_requests(array_of_requests, count, "array_of_requests");
+  call.output(index, "index");
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::request_get_status_any(call.runtime(), {call.runtime(),
+      array_of_requests, count}, *index, *flag, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Request_get_status_any);
 
-extern "C" int PMPI_Request_get_status_some(int, const MPI_Request[], int*, int[], MPI_Status[]) {
-  Call call("MPI_Request_get_status_some", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[],
+    int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+  Call call("MPI_Request_get_status_some");
+  call.size(incount, "incount");
+  call.check_requests(array_of_requests, incount, "array_of_requests");
+  call.output(outcount, "outcount");
+  call.array(array_of_indices, incount, "array_of_indices");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::request_get_status_some(call.runtime(), {call.runtime(),
+      array_of_requests, incount}, *outcount, to_span(array_of_indices, incount),
+      StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Request_get_status_some);
 
-extern "C" int PMPI_Rsend(const void*, int, MPI_Datatype, int, int, MPI_Comm comm) {
-  Call call("MPI_Rsend", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm) {
+  Call call("MPI_Rsend");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::rsend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Rsend);
 
-extern "C" int PMPI_Rsend_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm) {
-  Call call("MPI_Rsend_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm) {
+  Call call("MPI_Rsend_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::rsend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Rsend_c);
 
-extern "C" int PMPI_Rsend_init(const void*, int, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Rsend_init", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Rsend_init");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::rsend_init(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Rsend_init);
 
-extern "C" int PMPI_Rsend_init_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Rsend_init_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Rsend_init_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::rsend_init(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Rsend_init_c);
 
-extern "C" int PMPI_Send(const void*, int, MPI_Datatype, int, int, MPI_Comm comm) {
-  Call call("MPI_Send", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm) {
+  Call call("MPI_Send");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::send(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Send);
 
-extern "C" int PMPI_Send_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm) {
-  Call call("MPI_Send_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm) {
+  Call call("MPI_Send_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::send(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Send_c);
 
-extern "C" int PMPI_Send_init(const void*, int, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Send_init", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Send_init");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::send_init(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Send_init);
 
-extern "C" int PMPI_Send_init_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Send_init_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Send_init_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::send_init(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Send_init_c);
 
-extern "C" int PMPI_Sendrecv(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype,
-    int, int, MPI_Comm comm, MPI_Status*) {
-  Call call("MPI_Sendrecv", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+    int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+    MPI_Comm comm, MPI_Status* status) {
+  Call call("MPI_Sendrecv");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(sendcount, "sendcount");
+  auto* const sendtype_object = call.committed(sendtype, "sendtype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(sendtag, "sendtag");
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.source(source, comm_object, "source");
+  call.receive_tag(recvtag, "recvtag");
+  call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::sendrecv(call.runtime(), sendbuf, sendcount, *sendtype_object, dest,
+      sendtag, recvbuf, recvcount, *recvtype_object, source, recvtag, *comm_object,
+      StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Sendrecv);
 
-extern "C" int PMPI_Sendrecv_c(const void*, MPI_Count, MPI_Datatype, int, int, void*, MPI_Count,
-    MPI_Datatype, int, int, MPI_Comm comm, MPI_Status*) {
-  Call call("MPI_Sendrecv_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
+    int recvtag, MPI_Comm comm, MPI_Status* status) {
+  Call call("MPI_Sendrecv_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(sendcount, "sendcount");
+  auto* const sendtype_object = call.committed(sendtype, "sendtype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(sendtag, "sendtag");
+  call.count(recvcount, "recvcount");
+  auto* const recvtype_object = call.committed(recvtype, "recvtype");
+  call.source(source, comm_object, "source");
+  call.receive_tag(recvtag, "recvtag");
+  call.buffer(sendbuf, sendcount, sendtype_object, "sendbuf");
+  call.buffer(recvbuf, recvcount, recvtype_object, "recvbuf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::sendrecv(call.runtime(), sendbuf, sendcount, *sendtype_object, dest,
+      sendtag, recvbuf, recvcount, *recvtype_object, source, recvtag, *comm_object,
+      StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Sendrecv_c);
 
-extern "C" int PMPI_Sendrecv_replace(void*, int, MPI_Datatype, int, int, int, int, MPI_Comm comm,
-    MPI_Status*) {
-  Call call("MPI_Sendrecv_replace", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest,
+    int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  Call call("MPI_Sendrecv_replace");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(sendtag, "sendtag");
+  call.source(source, comm_object, "source");
+  call.receive_tag(recvtag, "recvtag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::sendrecv_replace(call.runtime(), buf, count, *datatype_object, dest,
+      sendtag, source, recvtag, *comm_object, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Sendrecv_replace);
 
-extern "C" int PMPI_Sendrecv_replace_c(void*, MPI_Count, MPI_Datatype, int, int, int, int,
-    MPI_Comm comm, MPI_Status*) {
-  Call call("MPI_Sendrecv_replace_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  Call call("MPI_Sendrecv_replace_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(sendtag, "sendtag");
+  call.source(source, comm_object, "source");
+  call.receive_tag(recvtag, "recvtag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::sendrecv_replace(call.runtime(), buf, count, *datatype_object, dest,
+      sendtag, source, recvtag, *comm_object, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Sendrecv_replace_c);
 
-extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void*, int) {
-  Call call("MPI_Session_attach_buffer", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
+  Call call("MPI_Session_attach_buffer");
+  auto* const session_object = call.session(session, "session");
+  call.size(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_attach_buffer(call.runtime(), *session_object, buffer, size));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_attach_buffer);
 
-extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void*, MPI_Count) {
-  Call call("MPI_Session_attach_buffer_c", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
+  Call call("MPI_Session_attach_buffer_c");
+  auto* const session_object = call.session(session, "session");
+  call.size(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_attach_buffer(call.runtime(), *session_object, buffer, size));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_attach_buffer_c);
 
-extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void*, int*) {
-  Call call("MPI_Session_detach_buffer", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
+  Call call("MPI_Session_detach_buffer");
+  auto* const session_object = call.session(session, "session");
+  call.output(buffer_addr, "buffer_addr");
+  call.output(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_detach_buffer(call.runtime(), *session_object,
+      static_cast<void**>(buffer_addr), CountOut(size)));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_detach_buffer);
 
-extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void*, MPI_Count*) {
-  Call call("MPI_Session_detach_buffer_c", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr,
+    MPI_Count* size) {
+  Call call("MPI_Session_detach_buffer_c");
+  auto* const session_object = call.session(session, "session");
+  call.output(buffer_addr, "buffer_addr");
+  call.output(size, "size");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_detach_buffer(call.runtime(), *session_object,
+      static_cast<void**>(buffer_addr), CountOut(size)));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_detach_buffer_c);
 
 extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
-  Call call("MPI_Session_flush_buffer", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+  Call call("MPI_Session_flush_buffer");
+  auto* const session_object = call.session(session, "session");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_flush_buffer(call.runtime(), *session_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_flush_buffer);
 
-extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request*) {
-  Call call("MPI_Session_iflush_buffer", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
+  Call call("MPI_Session_iflush_buffer");
+  auto* const session_object = call.session(session, "session");
+  call.output(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_iflush_buffer(call.runtime(), *session_object, {call.runtime(),
+      request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_iflush_buffer);
 
-extern "C" int PMPI_Ssend(const void*, int, MPI_Datatype, int, int, MPI_Comm comm) {
-  Call call("MPI_Ssend", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm) {
+  Call call("MPI_Ssend");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ssend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Ssend);
 
-extern "C" int PMPI_Ssend_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm) {
-  Call call("MPI_Ssend_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm) {
+  Call call("MPI_Ssend_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ssend(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object));
 }
 HAWSER_WEAK_ALIAS(MPI_Ssend_c);
 
-extern "C" int PMPI_Ssend_init(const void*, int, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Ssend_init", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ssend_init");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ssend_init(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ssend_init);
 
-extern "C" int PMPI_Ssend_init_c(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm comm,
-    MPI_Request*) {
-  Call call("MPI_Ssend_init_c", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call("MPI_Ssend_init_c");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.count(count, "count");
+  auto* const datatype_object = call.committed(datatype, "datatype");
+  call.destination(dest, comm_object, "dest");
+  call.send_tag(tag, "tag");
+  call.output(request, "request");
+  call.buffer(buf, count, datatype_object, "buf");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::ssend_init(call.runtime(), buf, count, *datatype_object, dest, tag,
+      *comm_object, {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Ssend_init_c);
 
-extern "C" int PMPI_Start(MPI_Request*) {
-  Call call("MPI_Start", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Start(MPI_Request* request) {
+  Call call("MPI_Start");
+  call.request_at(request, "request");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::start(call.runtime(), {call.runtime(), request}));
 }
 HAWSER_WEAK_ALIAS(MPI_Start);
 
-extern "C" int PMPI_Startall(int, MPI_Request[]) {
-  Call call("MPI_Startall", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
+  Call call("MPI_Startall");
+  call.size(count, "count");
+  call.check_requests(array_of_requests, count, "array_of_requests");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::startall(call.runtime(), call.requests(array_of_requests, count)));
 }
 HAWSER_WEAK_ALIAS(MPI_Startall);
 
-extern "C" int PMPI_Test(MPI_Request*, int*, MPI_Status*) {
-  Call call("MPI_Test", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  Call call("MPI_Test");
+  call.request_at(request, "request", true);
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::test(call.runtime(), {call.runtime(), request}, *flag,
+      StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Test);
 
-extern "C" int PMPI_Testall(int, MPI_Request[], int*, MPI_Status[]) {
-  Call call("MPI_Testall", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
+    MPI_Status array_of_statuses[]) {
+  Call call("MPI_Testall");
+  call.size(count, "count");
+  call.check_requests(array_of_requests, count, "array_of_requests");
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::testall(call.runtime(), call.requests(array_of_requests, count), *flag,
+      StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Testall);
 
-extern "C" int PMPI_Testany(int, MPI_Request[], int*, int*, MPI_Status*) {
-  Call call("MPI_Testany", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag,
+    MPI_Status* status) {
+  Call call("MPI_Testany");
+  call.size(count, "count");
+  call.check_requests(array_of_requests, count, "array_of_requests");
+  call.output(index, "index");
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::testany(call.runtime(), call.requests(array_of_requests, count), *index,
+      *flag, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Testany);
 
-extern "C" int PMPI_Testsome(int, MPI_Request[], int*, int[], MPI_Status[]) {
-  Call call("MPI_Testsome", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
+    int array_of_indices[], MPI_Status array_of_statuses[]) {
+  Call call("MPI_Testsome");
+  call.size(incount, "incount");
+  call.check_requests(array_of_requests, incount, "array_of_requests");
+  call.output(outcount, "outcount");
+  call.array(array_of_indices, incount, "array_of_indices");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::testsome(call.runtime(), call.requests(array_of_requests, incount),
+      *outcount, to_span(array_of_indices, incount), StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Testsome);
 
-extern "C" int PMPI_Wait(MPI_Request*, MPI_Status*) {
-  Call call("MPI_Wait", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
+  Call call("MPI_Wait");
+  call.request_at(request, "request", true);
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::wait(call.runtime(), {call.runtime(), request}, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Wait);
 
-extern "C" int PMPI_Waitall(int, MPI_Request[], MPI_Status[]) {
-  Call call("MPI_Waitall", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
+    MPI_Status array_of_statuses[]) {
+  Call call("MPI_Waitall");
+  call.size(count, "count");
+  call.check_requests(array_of_requests, count, "array_of_requests");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::waitall(call.runtime(), call.requests(array_of_requests, count),
+      StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Waitall);
 
-extern "C" int PMPI_Waitany(int, MPI_Request[], int*, MPI_Status*) {
-  Call call("MPI_Waitany", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* index,
+    MPI_Status* status) {
+  Call call("MPI_Waitany");
+  call.size(count, "count");
+  call.check_requests(array_of_requests, count, "array_of_requests");
+  call.output(index, "index");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::waitany(call.runtime(), call.requests(array_of_requests, count), *index,
+      StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Waitany);
 
-extern "C" int PMPI_Waitsome(int, MPI_Request[], int*, int[], MPI_Status[]) {
-  Call call("MPI_Waitsome", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
+    int array_of_indices[], MPI_Status array_of_statuses[]) {
+  Call call("MPI_Waitsome");
+  call.size(incount, "incount");
+  call.check_requests(array_of_requests, incount, "array_of_requests");
+  call.output(outcount, "outcount");
+  call.array(array_of_indices, incount, "array_of_indices");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::waitsome(call.runtime(), call.requests(array_of_requests, incount),
+      *outcount, to_span(array_of_indices, incount), StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Waitsome);

@@ -13,5 +13,101 @@ namespace hawser::calls {
 using namespace hawser::binding;  // NOLINT
 using base::Result;
 
+Result<void> bsend(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm);
+Result<void> bsend_init(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> buffer_attach(Runtime& runtime, void* buffer, Count size);
+Result<void> buffer_detach(Runtime& runtime, void** buffer_addr, CountOut size);
+Result<void> buffer_flush(Runtime& runtime);
+Result<void> buffer_iflush(Runtime& runtime, HandleOut<core::Request> request);
+Result<void> cancel(Runtime& runtime, core::Request& request);
+Result<void> comm_attach_buffer(Runtime& runtime, core::Comm& comm, void* buffer, Count size);
+Result<void> comm_detach_buffer(Runtime& runtime, core::Comm& comm, void** buffer_addr,
+    CountOut size);
+Result<void> comm_flush_buffer(Runtime& runtime, core::Comm& comm);
+Result<void> comm_iflush_buffer(Runtime& runtime, core::Comm& comm,
+    HandleOut<core::Request> request);
+Result<void> ibsend(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> improbe(Runtime& runtime, int source, int tag, core::Comm& comm, int& flag,
+    HandleOut<p2p::Message> message, StatusOut status);
+Result<void> imrecv(Runtime& runtime, void* buf, Count count, core::Datatype& datatype,
+    HandleInOut<p2p::Message> message, HandleOut<core::Request> request);
+Result<void> iprobe(Runtime& runtime, int source, int tag, core::Comm& comm, int& flag,
+    StatusOut status);
+Result<void> irecv(Runtime& runtime, void* buf, Count count, core::Datatype& datatype, int source,
+    int tag, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> irsend(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> isend(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> isendrecv(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype& sendtype, int dest, int sendtag, void* recvbuf, Count recvcount,
+    core::Datatype& recvtype, int source, int recvtag, core::Comm& comm,
+    HandleOut<core::Request> request);
+Result<void> isendrecv_replace(Runtime& runtime, void* buf, Count count, core::Datatype& datatype,
+    int dest, int sendtag, int source, int recvtag, core::Comm& comm,
+    HandleOut<core::Request> request);
+Result<void> issend(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> mprobe(Runtime& runtime, int source, int tag, core::Comm& comm,
+    HandleOut<p2p::Message> message, StatusOut status);
+Result<void> mrecv(Runtime& runtime, void* buf, Count count, core::Datatype& datatype,
+    HandleInOut<p2p::Message> message, StatusOut status);
+Result<void> probe(Runtime& runtime, int source, int tag, core::Comm& comm, StatusOut status);
+Result<void> recv(Runtime& runtime, void* buf, Count count, core::Datatype& datatype, int source,
+    int tag, core::Comm& comm, StatusOut status);
+Result<void> recv_init(Runtime& runtime, void* buf, Count count, core::Datatype& datatype,
+    int source, int tag, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> request_free(Runtime& runtime, HandleInOut<core::Request> request);
+Result<void> request_get_status(Runtime& runtime, core::Request* request, int& flag,
+    StatusOut status);
+Result<void> request_get_status_all(Runtime& runtime, HandleArray<core::Request> array_of_requests,
+    int& flag, StatusArray array_of_statuses);
+Result<void> request_get_status_any(Runtime& runtime, HandleArray<core::Request> array_of_requests,
+    int& index, int& flag, StatusOut status);
+Result<void> request_get_status_some(Runtime& runtime, HandleArray<core::Request> array_of_requests,
+    int& outcount, std::span<int> array_of_indices, StatusArray array_of_statuses);
+Result<void> rsend(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm);
+Result<void> rsend_init(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> send(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm);
+Result<void> send_init(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> sendrecv(Runtime& runtime, const void* sendbuf, Count sendcount,
+    core::Datatype& sendtype, int dest, int sendtag, void* recvbuf, Count recvcount,
+    core::Datatype& recvtype, int source, int recvtag, core::Comm& comm, StatusOut status);
+Result<void> sendrecv_replace(Runtime& runtime, void* buf, Count count, core::Datatype& datatype,
+    int dest, int sendtag, int source, int recvtag, core::Comm& comm, StatusOut status);
+Result<void> session_attach_buffer(Runtime& runtime, Session& session, void* buffer, Count size);
+Result<void> session_detach_buffer(Runtime& runtime, Session& session, void** buffer_addr,
+    CountOut size);
+Result<void> session_flush_buffer(Runtime& runtime, Session& session);
+Result<void> session_iflush_buffer(Runtime& runtime, Session& session,
+    HandleOut<core::Request> request);
+Result<void> ssend(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm);
+Result<void> ssend_init(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
+    int dest, int tag, core::Comm& comm, HandleOut<core::Request> request);
+Result<void> start(Runtime& runtime, HandleInOut<core::Request> request);
+Result<void> startall(Runtime& runtime, RequestArray array_of_requests);
+Result<void> test(Runtime& runtime, HandleInOut<core::Request> request, int& flag,
+    StatusOut status);
+Result<void> testall(Runtime& runtime, RequestArray array_of_requests, int& flag,
+    StatusArray array_of_statuses);
+Result<void> testany(Runtime& runtime, RequestArray array_of_requests, int& index, int& flag,
+    StatusOut status);
+Result<void> testsome(Runtime& runtime, RequestArray array_of_requests, int& outcount,
+    std::span<int> array_of_indices, StatusArray array_of_statuses);
+Result<void> wait(Runtime& runtime, HandleInOut<core::Request> request, StatusOut status);
+Result<void> waitall(Runtime& runtime, RequestArray array_of_requests,
+    StatusArray array_of_statuses);
+Result<void> waitany(Runtime& runtime, RequestArray array_of_requests, int& index,
+    StatusOut status);
+Result<void> waitsome(Runtime& runtime, RequestArray array_of_requests, int& outcount,
+    std::span<int> array_of_indices, StatusArray array_of_statuses);
 
 }  // namespace hawser::calls

@@ -8,98 +8,141 @@ namespace calls = hawser::calls;
 namespace core = hawser::core;
 namespace p2p = hawser::p2p;
 
-extern "C" int PMPI_Abort(MPI_Comm comm, int) {
-  Call call("MPI_Abort", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
+  Call call("MPI_Abort");
+  auto* const comm_object = call.comm(comm, "comm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::abort(call.runtime(), *comm_object, errorcode));
 }
 HAWSER_WEAK_ALIAS(MPI_Abort);
 
 extern "C" int PMPI_Finalize(void) {
-  Call call("MPI_Finalize", Needs::nothing);
-  return call.not_built();
+  Call call("MPI_Finalize");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::finalize(call.runtime()));
 }
 HAWSER_WEAK_ALIAS(MPI_Finalize);
 
-extern "C" int PMPI_Finalized(int*) {
+extern "C" int PMPI_Finalized(int* flag) {
   Call call("MPI_Finalized", Needs::nothing);
-  return call.not_built();
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::finalized(call.runtime(), *flag));
 }
 HAWSER_WEAK_ALIAS(MPI_Finalized);
 
-extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char*, MPI_Group*) {
-  Call call("MPI_Group_from_session_pset", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name,
+    MPI_Group* newgroup) {
+  Call call("MPI_Group_from_session_pset");
+  auto* const session_object = call.session(session, "session");
+  call.input(pset_name, "pset_name");
+  call.output(newgroup, "newgroup");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::group_from_session_pset(call.runtime(), *session_object, pset_name,
+      {call.runtime(), newgroup}));
 }
 HAWSER_WEAK_ALIAS(MPI_Group_from_session_pset);
 
-extern "C" int PMPI_Init(int*, char***) {
+extern "C" int PMPI_Init(int* argc, char*** argv) {
   Call call("MPI_Init", Needs::nothing);
-  return call.not_built();
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::init(call.runtime(), argc, argv));
 }
 HAWSER_WEAK_ALIAS(MPI_Init);
 
-extern "C" int PMPI_Init_thread(int*, char***, int, int*) {
+extern "C" int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   Call call("MPI_Init_thread", Needs::nothing);
-  return call.not_built();
+  call.output(provided, "provided");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::init_thread(call.runtime(), argc, argv, required, *provided));
 }
 HAWSER_WEAK_ALIAS(MPI_Init_thread);
 
-extern "C" int PMPI_Initialized(int*) {
+extern "C" int PMPI_Initialized(int* flag) {
   Call call("MPI_Initialized", Needs::nothing);
-  return call.not_built();
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::initialized(call.runtime(), *flag));
 }
 HAWSER_WEAK_ALIAS(MPI_Initialized);
 
-extern "C" int PMPI_Is_thread_main(int*) {
-  Call call("MPI_Is_thread_main", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Is_thread_main(int* flag) {
+  Call call("MPI_Is_thread_main");
+  call.output(flag, "flag");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::is_thread_main(call.runtime(), *flag));
 }
 HAWSER_WEAK_ALIAS(MPI_Is_thread_main);
 
-extern "C" int PMPI_Query_thread(int*) {
-  Call call("MPI_Query_thread", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Query_thread(int* provided) {
+  Call call("MPI_Query_thread");
+  call.output(provided, "provided");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::query_thread(call.runtime(), *provided));
 }
 HAWSER_WEAK_ALIAS(MPI_Query_thread);
 
-extern "C" int PMPI_Session_finalize(MPI_Session*) {
-  Call call("MPI_Session_finalize", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Session_finalize(MPI_Session* session) {
+  Call call("MPI_Session_finalize");
+  call.handle_at<Session>(session, "session");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_finalize(call.runtime(), {call.runtime(), session}));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_finalize);
 
-extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info*) {
-  Call call("MPI_Session_get_info", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
+  Call call("MPI_Session_get_info");
+  auto* const session_object = call.session(session, "session");
+  call.output(info_used, "info_used");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_get_info(call.runtime(), *session_object, {call.runtime(),
+      info_used}));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_get_info);
 
-extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int, int*, char*) {
-  Call call("MPI_Session_get_nth_pset", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len,
+    char* pset_name) {
+  Call call("MPI_Session_get_nth_pset");
+  auto* const session_object = call.session(session, "session");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(pset_len, "pset_len");
+  call.string_room(pset_name, pset_len, "pset_name");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_get_nth_pset(call.runtime(), *session_object, info_object, n,
+      *pset_len, StringOut(pset_name, *pset_len)));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_get_nth_pset);
 
-extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info, int*) {
-  Call call("MPI_Session_get_num_psets", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) {
+  Call call("MPI_Session_get_num_psets");
+  auto* const session_object = call.session(session, "session");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(npset_names, "npset_names");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_get_num_psets(call.runtime(), *session_object, info_object,
+      *npset_names));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_get_num_psets);
 
-extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char*, MPI_Info*) {
-  Call call("MPI_Session_get_pset_info", Needs::nothing);
-  call.blame(call.runtime().find<Session>(session));
-  return call.not_built();
+extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name,
+    MPI_Info* info) {
+  Call call("MPI_Session_get_pset_info");
+  auto* const session_object = call.session(session, "session");
+  call.input(pset_name, "pset_name");
+  call.output(info, "info");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_get_pset_info(call.runtime(), *session_object, pset_name,
+      {call.runtime(), info}));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_get_pset_info);
 
-extern "C" int PMPI_Session_init(MPI_Info, MPI_Errhandler, MPI_Session*) {
+extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   Call call("MPI_Session_init", Needs::nothing);
-  return call.not_built();
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  auto* const errhandler_object = call.object<core::Errhandler>(errhandler, "errhandler");
+  call.output(session, "session");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::session_init(call.runtime(), info_object, *errhandler_object,
+      {call.runtime(), session}));
 }
 HAWSER_WEAK_ALIAS(MPI_Session_init);

@@ -13,5 +13,25 @@ namespace hawser::calls {
 using namespace hawser::binding;  // NOLINT
 using base::Result;
 
+Result<void> abort(Runtime& runtime, core::Comm& comm, int errorcode);
+Result<void> finalize(Runtime& runtime);
+Result<void> finalized(Runtime& runtime, int& flag);
+Result<void> group_from_session_pset(Runtime& runtime, Session& session, std::string_view pset_name,
+    HandleOut<core::Group> newgroup);
+Result<void> init(Runtime& runtime, int* argc, char*** argv);
+Result<void> init_thread(Runtime& runtime, int* argc, char*** argv, int required, int& provided);
+Result<void> initialized(Runtime& runtime, int& flag);
+Result<void> is_thread_main(Runtime& runtime, int& flag);
+Result<void> query_thread(Runtime& runtime, int& provided);
+Result<void> session_finalize(Runtime& runtime, HandleInOut<Session> session);
+Result<void> session_get_info(Runtime& runtime, Session& session, HandleOut<core::Info> info_used);
+Result<void> session_get_nth_pset(Runtime& runtime, Session& session, core::Info* info, int n,
+    int& pset_len, StringOut pset_name);
+Result<void> session_get_num_psets(Runtime& runtime, Session& session, core::Info* info,
+    int& npset_names);
+Result<void> session_get_pset_info(Runtime& runtime, Session& session, std::string_view pset_name,
+    HandleOut<core::Info> info);
+Result<void> session_init(Runtime& runtime, core::Info* info, core::Errhandler& errhandler,
+    HandleOut<Session> session);
 
 }  // namespace hawser::calls

@@ -141,6 +141,7 @@ void EndpointTable::on_channel_refused(Link&, ChannelKind) {
 }
 
 void EndpointTable::apply_policy(Endpoint& endpoint) {
+  if (endpoint.link_ == nullptr || endpoint.link_->channels().empty()) return;
   Policy& policy = *environment_.policy;
   const ChannelSet channels = endpoint.link_->channels();
   const SendTable& table = policy.table(channels, endpoint.same_host_, endpoint.messages_);

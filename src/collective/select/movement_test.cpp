@@ -2,6 +2,7 @@
 // layouts, counts, roots and MPI_IN_PLACE, compared byte by byte with what the standard says.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 
 #include "tests/support/collective_tester.hpp"

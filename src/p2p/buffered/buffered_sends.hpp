@@ -7,7 +7,8 @@
 // Ownership: one per Process, outlived by its Engine. Attached memory is the user's. Owners are
 //            compared by address only: drop() them before they go.
 // Threads:   all calls are thread-safe; guarded by the lane lock.
-// Errors:    a message that fails after its send has returned has no one to tell; its room is freed.
+// Errors:    a message that fails after its send has returned has no one to tell; its room is
+// freed.
 #pragma once
 
 #include <deque>

@@ -22,7 +22,8 @@ struct Final {
 Final look(Request& request) {
   Final out{request.status(), {}};
   request.finish_status(out.status);
-  if (out.status.error == 0) [[likely]] return out;
+  if (out.status.error == 0) [[likely]]
+    return out;
   if (request.error() != nullptr) {
     out.result = *request.error();
   } else {

@@ -54,15 +54,15 @@ Buffer PartitionedReceive::place_for(std::size_t i) {
   Datatype& byte_type = partitioner().byte_type();
   if (range.bytes == 0) return {data_, 0, &byte_type};
   if (type().is_dense()) {
-    return {data_ + type().true_lower_bound() + range.offset, range.bytes, &byte_type};
+    return {first_byte(data_, type()) + range.offset, range.bytes, &byte_type};
   }
   const Count item_bytes = type().size();
   if (range.offset % item_bytes == 0 && range.bytes % item_bytes == 0) {
-    return {data_ + range.offset / item_bytes * type().extent(), range.bytes / item_bytes, &type()};
+    return {item_at(data_, range.offset / item_bytes, type()), range.bytes / item_bytes, &type()};
   }
   temporaries_.resize(receives_.size());
-  temporaries_[i] = {range, std::make_unique_for_overwrite<std::byte[]>(
-                                static_cast<std::size_t>(range.bytes))};
+  temporaries_[i] = {
+      range, std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(range.bytes))};
   return {temporaries_[i].data.get(), range.bytes, &byte_type};
 }
 

@@ -23,7 +23,7 @@ class PartitionedReceive final : public PartitionedRequest {
   PartitionedReceive(Partitioner& partitioner, const Buffer& partition, int partitions,
                      const Envelope& envelope, Ref<Handshake> handshake)
       : PartitionedRequest(partitioner, envelope, *partition.type, partition.count, partitions),
-        data_(static_cast<std::byte*>(partition.data)),
+        data_(partition.data),
         handshake_(std::move(handshake)) {}
 
   Result<void> start() override;
@@ -55,12 +55,12 @@ class PartitionedReceive final : public PartitionedRequest {
   void unpack(std::size_t i);
   [[nodiscard]] bool has_arrived(int partition);
 
-  std::byte* const data_;
+  void* const data_;
   const Ref<Handshake> handshake_;
-  std::atomic<bool> is_posted_{false};   // release: publishes what follows
-  core::Parts receives_;                 // by the sender's partitions
-  std::vector<Temporary> temporaries_;   // likewise; empty if none needs one
-  std::optional<base::Error> failure_;   // to post
+  std::atomic<bool> is_posted_{false};  // release: publishes what follows
+  core::Parts receives_;                // by the sender's partitions
+  std::vector<Temporary> temporaries_;  // likewise; empty if none needs one
+  std::optional<base::Error> failure_;  // to post
 };
 
 }  // namespace hawser::p2p

@@ -38,7 +38,8 @@ Envelope PartitionedRequest::part_envelope(int first_tag, int i) const {
 }
 
 Result<void> PartitionedRequest::check_partition(int partition) const {
-  if (partition >= 0 && partition < partitions_) [[likely]] return {};
+  if (partition >= 0 && partition < partitions_) [[likely]]
+    return {};
   return Error(ErrorClass::arg,
                fmt::format("partition {} is not in [0,{})", partition, partitions_));
 }
@@ -61,8 +62,9 @@ Result<void> pready(Request& request, int partition) {
 
 Result<void> pready_range(Request& request, int first, int last) {
   if (first > last) {
-    return Error(ErrorClass::arg,
-                 fmt::format("the range of partitions begins at {}, beyond its end {}", first, last));
+    return Error(
+        ErrorClass::arg,
+        fmt::format("the range of partitions begins at {}, beyond its end {}", first, last));
   }
   for (int partition = first;; ++partition) {
     HAWSER_TRY(pready(request, partition));

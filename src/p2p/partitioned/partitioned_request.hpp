@@ -4,6 +4,7 @@
 // Ownership: communicator and datatype are retained, the user's buffer is borrowed.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "core/request/parts.hpp"
@@ -12,6 +13,12 @@
 namespace hawser::p2p {
 
 class Partitioner;
+
+/// Where item I of TYPE at DATA is. By integers, since DATA may be MPI_BOTTOM.
+inline void* item_at(const void* data, Count i, const Datatype& type) {
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) +
+                                 static_cast<std::uintptr_t>(i * type.extent()));
+}
 
 class PartitionedRequest : public Request {
  public:

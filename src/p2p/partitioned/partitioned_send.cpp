@@ -57,8 +57,7 @@ Result<void> PartitionedSend::ready(int partition) {
 
 Result<Ref<Request>> PartitionedSend::send(int partition) {
   if (!has_peer()) return Ref<Request>();
-  const std::byte* const first = static_cast<const std::byte*>(data_);
-  const ConstBuffer buffer{first + partition * items() * type().extent(), items(), &type()};
+  const ConstBuffer buffer{item_at(data_, partition * items(), type()), items(), &type()};
   const Envelope envelope = part_envelope(first_tag_, partition);
   const LaneLock lock(engine());
   if (engine().backend().try_send(buffer, envelope)) return Ref<Request>();

@@ -52,10 +52,11 @@ Result<Ref<Request>> Partitioner::psend_init(const ConstBuffer& partition, int p
   const LaneLock lock(engine_);
   const std::optional<int> first_tag = tags_.take(partitions);
   if (!first_tag) {
-    return Error(ErrorClass::other,
-                 fmt::format("{} partitions are too many beside those of the partitioned sends that "
-                             "there are: at most {} can be told apart",
-                             partitions, tag_max));
+    return Error(
+        ErrorClass::other,
+        fmt::format("{} partitions are too many beside those of the partitioned sends that "
+                    "there are: at most {} can be told apart",
+                    partitions, tag_max));
   }
   Ref<Request> request =
       base::make_ref<PartitionedSend>(*this, partition, partitions, envelope, *first_tag);
@@ -64,8 +65,9 @@ Result<Ref<Request>> Partitioner::psend_init(const ConstBuffer& partition, int p
   handshake->layout = {static_cast<std::uint64_t>(partition.count * partition.type->size()),
                        static_cast<std::uint32_t>(partitions),
                        static_cast<std::uint32_t>(*first_tag)};
-  Result<Ref<Request>> sent = engine_.isend(
-      {&handshake->layout, sizeof handshake->layout, &byte_type_}, envelope, SendMode::standard);
+  const ConstBuffer message{&handshake->layout, sizeof handshake->layout, &byte_type_};
+  if (engine_.backend().try_send(message, envelope)) return request;
+  Result<Ref<Request>> sent = engine_.isend(message, envelope, SendMode::standard);
   if (!sent) return sent.take_error();
   handshake->request = std::move(*sent);
   keep(std::move(handshake));
@@ -111,9 +113,8 @@ bool Partitioner::advance() {
   if (is_idle_.load(std::memory_order_relaxed)) return false;
   const LaneLock lock(engine_);
   const std::size_t done =
-      std::erase_if(handshakes_, [](const auto& handshake) {
-        return handshake->request->is_complete();
-      }) +
+      std::erase_if(handshakes_,
+                    [](const auto& handshake) { return handshake->request->is_complete(); }) +
       std::erase_if(receives_, [](const auto& receive) { return receive->try_post(); });
   is_idle_.store(handshakes_.empty() && receives_.empty(), std::memory_order_relaxed);
   return done > 0;

@@ -14,7 +14,8 @@ namespace hawser::p2p {
 /// What a sender knows of a message when it chooses.
 struct SendSituation {
   std::size_t bytes;
-  std::size_t eager_room;   // payload that one frame of the chosen channel holds; 0: it has no frames
+  bool has_frames;          // the chosen channel is there and carries frames
+  std::size_t eager_room;   // payload that one frame of it holds
   std::size_t inline_room;  // payload that may go along with a rendezvous header
   bool has_credit;          // for this payload, if it should be unexpected
   bool is_synchronous;
@@ -32,7 +33,7 @@ struct SendEntry {
 inline constexpr std::array<SendEntry, 3> send_protocols = {{
     {SendProtocol::eager, "eager",
      [](const SendSituation& s) {
-       return !s.is_synchronous && s.has_credit && s.bytes <= s.eager_room;
+       return s.has_frames && !s.is_synchronous && s.has_credit && s.bytes <= s.eager_room;
      },
      "the whole message in one frame; the receiver keeps it if it is unexpected"},
     {SendProtocol::rendezvous_with_data, "rendezvous_with_data",

@@ -43,8 +43,9 @@ Endpoint& ChannelBackend::endpoint_of(const Envelope& envelope) {
 
 SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
                                      std::size_t bytes, SendMode mode) const {
-  const std::size_t frame = kind == ChannelKind::single_copy ? 0 : endpoint.frame_bytes_max(kind);
   SendSituation situation{};
+  situation.has_frames = endpoint.is_open() && kind != ChannelKind::single_copy;
+  const std::size_t frame = situation.has_frames ? endpoint.frame_bytes_max(kind) : 0;
   situation.bytes = bytes;
   situation.eager_room = frame > wire::eager_overhead ? frame - wire::eager_overhead : 0;
   situation.inline_room = channel::frame_bytes_guaranteed - wire::rendezvous_overhead;
@@ -99,13 +100,14 @@ Result<Ref<Request>> ChannelBackend::isend(const ConstBuffer& buffer, const Enve
   const auto bytes = static_cast<std::size_t>(request->total);
   const bool open = endpoint.is_open();
   const ChannelKind kind = open ? endpoint.select(bytes) : ChannelKind::shared_queue;
-  SendSituation situation = assess(endpoint, open ? kind : ChannelKind::single_copy, bytes, mode);
+  SendSituation situation = assess(endpoint, kind, bytes, mode);
   const SendProtocol first_choice = choose(situation).protocol;
   if (first_choice == SendProtocol::eager && send_eager(endpoint, kind, buffer, envelope, bytes)) {
     request->finish();
     return handle;
   }
   // No room, or no channel yet: a small frame waits in the endpoint's FIFO.
+  situation.has_frames = true;
   situation.eager_room = channel::frame_bytes_guaranteed - wire::eager_overhead;
   const SendProtocol protocol = choose(situation).protocol;
   if (protocol == SendProtocol::eager) {
@@ -119,9 +121,9 @@ Result<Ref<Request>> ChannelBackend::isend(const ConstBuffer& buffer, const Enve
     return handle;
   }
   // A standard send that would have been eager, had there been room or credit, lets its user go.
-  const bool keep_copy = mode != SendMode::synchronous && kind != ChannelKind::single_copy &&
-                         bytes + wire::eager_overhead <=
-                             (open ? endpoint.frame_bytes_max(kind) : 0);
+  const bool keep_copy = mode != SendMode::synchronous && open &&
+                         kind != ChannelKind::single_copy &&
+                         bytes + wire::eager_overhead <= endpoint.frame_bytes_max(kind);
   start_rendezvous(*request, envelope, protocol, keep_copy);
   return handle;
 }

@@ -24,8 +24,7 @@ int meet(Bootstrap& bootstrap) {
   if (!bootstrap.publish("pid", std::as_bytes(std::span(&placement.self, 1)))) return 3;
   for (std::uint32_t peer = 0; peer < placement.size; ++peer)
     while (!*bootstrap.look_up(peer, "pid")) ::usleep(1000);
-  std::printf("%u of %u, program %d\n", placement.self.index, placement.size,
-              placement.app_number);
+  std::printf("%u of %u, program %d\n", placement.self.index, placement.size, placement.app_number);
   bootstrap.report_finalized();
   return 0;
 }

@@ -260,9 +260,11 @@ class Streams(LauncherTest):
         self.assertEqual(result.stdout, "a\na\nb\nb\n")
 
     def test_lines_are_not_mixed(self):
-        script = ('import os,sys\nr=os.environ["HAWSER_JOB_INDEX"]\n'
+        script = ('import os\n'
+                  'rank = os.environ["HAWSER_JOB_INDEX"]\n'
                   'for i in range(300):\n'
-                  '  os.write(1,(f"{r} {i} "+"x"*50).encode()); os.write(1,(f"{r}"*50+"\\n").encode())')
+                  '    os.write(1, (f"{rank} {i} " + "x" * 50).encode())\n'
+                  '    os.write(1, (rank * 50 + "\\n").encode())\n')
         result = mpirun("-l", "-n", "4", sys.executable, "-c", script)
         self.assertEqual(result.returncode, 0, result.stderr)
         count = {str(rank): 0 for rank in range(4)}

@@ -1,0 +1,37 @@
+#include "binding/world.hpp"
+
+#include "binding/instance.hpp"
+
+namespace hawser::binding {
+
+World& World::get() {
+  static World* const world = new World;
+  return *world;
+}
+
+void World::begin(Runtime& runtime, int thread_level) {
+  session::Process& process = Instance::get().process();
+  thread_level_ = thread_level;
+  main_thread_ = std::this_thread::get_id();
+  const auto errhandler = Ref<core::Errhandler>::share(&runtime.initial_errhandler());
+  world_ = process.comms().make_world(static_cast<int>(process.placement().size), errhandler);
+  self_ = process.comms().make_self(errhandler);
+  world_->set_handle(raw_handle(MPI_COMM_WORLD));
+  self_->set_handle(raw_handle(MPI_COMM_SELF));
+  runtime.set_predefined(raw_handle(MPI_COMM_WORLD), world_.get());
+  runtime.set_predefined(raw_handle(MPI_COMM_SELF), self_.get());
+  state_ = State::running;
+}
+
+Result<void> World::delete_attributes(Runtime&) {
+  HAWSER_TRY(self_->attributes().clear(*self_));
+  return world_->attributes().clear(*world_);
+}
+
+void World::end(Runtime& runtime) {
+  state_ = State::ended;
+  runtime.set_predefined(raw_handle(MPI_COMM_WORLD), nullptr);
+  runtime.set_predefined(raw_handle(MPI_COMM_SELF), nullptr);
+}
+
+}  // namespace hawser::binding

@@ -1,0 +1,137 @@
+#include "hostmem/wake.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "platform/file.hpp"
+
+namespace hawser::hostmem {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Wake : public ::testing::TestWithParam<FencePayer> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == FencePayer::sleeper && !platform::register_global_barrier())
+      GTEST_SKIP() << "this kernel has no membarrier";
+  }
+};
+
+TEST_P(Wake, WhoIsWokenBeforeItSleepsDoesNotSleep) {
+  WakeWord word{};
+  Sleeper sleeper(word, GetParam());
+  sleeper.announce();
+  EXPECT_EQ(word.word, WakeWord::asleep);
+  Waker(GetParam()).wake(word);
+  EXPECT_EQ(word.word, WakeWord::awake);
+  sleeper.sleep();
+}
+
+TEST_P(Wake, CancellingLeavesTheWordAwake) {
+  WakeWord word{};
+  Sleeper sleeper(word, GetParam());
+  sleeper.announce();
+  sleeper.cancel();
+  EXPECT_EQ(word.word, WakeWord::awake);
+}
+
+TEST_P(Wake, ASleeperSleepsUntilItIsWoken) {
+  WakeWord word{};
+  std::atomic<bool> woke{false};
+  std::thread thread([&] {
+    Sleeper sleeper(word, GetParam());
+    sleeper.announce();
+    sleeper.sleep();
+    woke = true;
+  });
+  while (word.word != WakeWord::asleep) ::sched_yield();
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(woke);
+  // A futex that is woken while its word still says asleep is no wake-up.
+  platform::futex_wake_all(word.word);
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(woke);
+  Waker(GetParam()).wake(word);
+  thread.join();
+}
+
+TEST_P(Wake, WakingWhoIsAwakeTouchesNothing) {
+  WakeWord word{};
+  word.knock = 1;
+  Waker(GetParam()).wake(word);
+  EXPECT_EQ(word.word, WakeWord::awake);
+  EXPECT_EQ(word.knock, 1U);
+}
+
+/// Two processes that hand a token to and fro and sleep in between: a lost wake-up hangs them, and
+/// the alarm ends the test.
+struct Table {
+  WakeWord words[2];
+  alignas(64) std::atomic<std::uint32_t> turn;
+};
+
+void play(Table& table, std::uint32_t me, std::uint32_t rounds, FencePayer payer) {
+  Sleeper sleeper(table.words[me], payer);
+  const Waker waker(payer);
+  for (std::uint32_t i = 0; i < rounds; ++i) {
+    const auto is_my_turn = [&] {
+      return table.turn.load(std::memory_order_acquire) == 2 * i + me;
+    };
+    while (!is_my_turn()) {
+      sleeper.announce();
+      if (is_my_turn()) {
+        sleeper.cancel();
+      } else {
+        sleeper.sleep();
+      }
+    }
+    table.turn.store(2 * i + me + 1, std::memory_order_release);
+    waker.wake(table.words[1 - me]);
+  }
+}
+
+TEST_P(Wake, TwoProcessesNeverLoseAWakeUp) {
+  constexpr std::uint32_t rounds = 20'000;
+  constexpr unsigned seconds_max = 60;
+  const std::size_t bytes = platform::round_to_pages(sizeof(Table));
+  const auto file = platform::create_anonymous_file("test-table", bytes);
+  ASSERT_TRUE(file.ok());
+  const auto mapping = platform::Mapping::shared(*file, 0, bytes);
+  ASSERT_TRUE(mapping.ok());
+  Table& table = *reinterpret_cast<Table*>(mapping->data());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(seconds_max);
+    platform::register_global_barrier();
+    play(table, 1, rounds, GetParam());
+    ::_exit(0);
+  }
+  ::alarm(seconds_max);
+  play(table, 0, rounds, GetParam());
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ::alarm(0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(table.turn, 2 * rounds);
+}
+
+INSTANTIATE_TEST_SUITE_P(FencePayers, Wake,
+                         ::testing::Values(FencePayer::sleeper, FencePayer::waker),
+                         [](const auto& instance) {
+                           return instance.param == FencePayer::sleeper ? "SleeperPays"
+                                                                        : "WakerPays";
+                         });
+
+TEST(WakeArea, HasAWordPerProcess) {
+  EXPECT_EQ(wake_area_bytes(0), 0U);
+  EXPECT_EQ(wake_area_bytes(5), 5U * 64);
+}
+
+}  // namespace
+}  // namespace hawser::hostmem

@@ -1,0 +1,215 @@
+// The contract of a transport as tests: what every transport's own tests instantiate.
+//
+// A World is two processes' ends of a transport in one process (for `self` the two are one). It is
+// made anew for every test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "transport/recording_sink.hpp"
+
+namespace hawser::transport {
+
+class World {
+ public:
+  virtual ~World() = default;
+  virtual Transport& sender() = 0;
+  virtual Transport& receiver() = 0;
+  virtual RecordingSink& sender_sink() = 0;
+  virtual RecordingSink& receiver_sink() = 0;
+  /// The sender's link to the receiver; not necessarily usable yet.
+  virtual Link& connect() = 0;
+
+  /// Polls both ends until nothing happens any more.
+  void settle() {
+    for (int quiet = 0; quiet < 3;) {
+      const bool moved = static_cast<int>(sender().progress()) + receiver().progress() > 0;
+      quiet = moved ? 0 : quiet + 1;
+    }
+  }
+};
+
+struct ContractCase {
+  std::string name;
+  std::function<std::unique_ptr<World>()> make_world;
+  ChannelSet channels;     // of a link that was just connected, at least
+  ChannelSet earned;       // those that have to be asked for
+  bool is_bounded = true;  // channels fill up
+};
+
+inline void PrintTo(const ContractCase& c, std::ostream* out) { *out << c.name; }
+
+class TransportContract : public ::testing::TestWithParam<ContractCase> {
+ protected:
+  void SetUp() override {
+    world = GetParam().make_world();
+    link = &world->connect();
+    world->settle();
+  }
+  void earn_all() {
+    for (const ChannelKind kind : kinds_of(GetParam().earned)) {
+      ASSERT_TRUE(link->ask(kind));
+      world->settle();
+      ASSERT_TRUE(link->channels().has(kind));
+    }
+  }
+  static std::vector<ChannelKind> kinds_of(ChannelSet set) {
+    std::vector<ChannelKind> kinds;
+    for (std::size_t i = 0; i < channel_kind_count; ++i)
+      if (set.has(static_cast<ChannelKind>(i))) kinds.push_back(static_cast<ChannelKind>(i));
+    return kinds;
+  }
+  /// The kinds of the link that carry frames.
+  std::vector<ChannelKind> frame_kinds() const {
+    ChannelSet set = link->channels();
+    set.remove(ChannelKind::single_copy);
+    return kinds_of(set);
+  }
+  bool try_send(ChannelKind kind, std::size_t bytes, std::uint64_t number) {
+    std::byte* frame = link->reserve(kind, bytes);
+    if (frame == nullptr) return false;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame) % 8, 0U);
+    make_frame({frame, bytes}, number);
+    link->commit(kind);
+    return true;
+  }
+  /// Every arrival is the next of its channel, and all are of KIND.
+  void expect_in_order(ChannelKind kind, const std::vector<std::size_t>& sizes) {
+    const auto& arrivals = world->receiver_sink().arrivals;
+    ASSERT_EQ(arrivals.size(), sizes.size());
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      ASSERT_EQ(arrivals[i].number, i) << channel_name(kind);
+      ASSERT_EQ(arrivals[i].bytes, sizes[i]) << channel_name(kind);
+      ASSERT_EQ(arrivals[i].kind, kind);
+    }
+    EXPECT_EQ(world->receiver_sink().damaged, 0);
+  }
+
+  std::unique_ptr<World> world;
+  Link* link = nullptr;
+};
+
+TEST_P(TransportContract, AConnectedLinkHasItsChannels) {
+  for (const ChannelKind kind : kinds_of(GetParam().channels))
+    EXPECT_TRUE(link->channels().has(kind)) << channel_name(kind);
+  for (const ChannelKind kind : kinds_of(GetParam().earned))
+    EXPECT_FALSE(link->channels().has(kind)) << channel_name(kind);
+  EXPECT_FALSE(world->sender().name().empty());
+}
+
+TEST_P(TransportContract, FramesOfEverySizeArriveWholeAndInOrder) {
+  earn_all();
+  for (const ChannelKind kind : frame_kinds()) {
+    const std::size_t bytes_max = link->frame_bytes_max(kind);
+    std::vector<std::size_t> sizes;
+    for (std::size_t bytes = 8; bytes <= bytes_max; bytes += bytes < 1200 ? 1 : bytes / 7)
+      sizes.push_back(bytes);
+    sizes.push_back(bytes_max);
+    world->receiver_sink().arrivals.clear();
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      while (!try_send(kind, sizes[i], i)) ASSERT_TRUE(world->receiver().progress());
+    }
+    world->settle();
+    expect_in_order(kind, sizes);
+  }
+}
+
+TEST_P(TransportContract, AFullChannelSaysSoAndRecovers) {
+  if (!GetParam().is_bounded) GTEST_SKIP() << "its channels are bounded by memory alone";
+  earn_all();
+  for (const ChannelKind kind : frame_kinds()) {
+    for (const std::size_t bytes : {std::size_t{8}, link->frame_bytes_max(kind)}) {
+      world->receiver_sink().arrivals.clear();
+      std::vector<std::size_t> sizes;
+      for (int round = 0; round < 3; ++round) {
+        constexpr std::size_t frames_max = 1'000'000;
+        while (try_send(kind, bytes, sizes.size())) {
+          sizes.push_back(bytes);
+          ASSERT_LT(sizes.size(), frames_max);
+        }
+        EXPECT_EQ(link->reserve(kind, bytes), nullptr);
+        world->settle();
+        expect_in_order(kind, sizes);
+      }
+      EXPECT_GE(sizes.size(), 6U) << channel_name(kind) << " holds no two frames";
+    }
+  }
+}
+
+TEST_P(TransportContract, FramesAreDeliveredInsideOfProgressOnly) {
+  const ChannelKind kind = frame_kinds().front();
+  ASSERT_TRUE(try_send(kind, 8, 0));
+  EXPECT_TRUE(world->receiver_sink().arrivals.empty());
+  world->settle();
+  EXPECT_EQ(world->receiver_sink().arrivals.size(), 1U);
+}
+
+TEST_P(TransportContract, AQuietTransportSaysSoAndIsDrained) {
+  EXPECT_FALSE(world->sender().progress());
+  EXPECT_FALSE(world->receiver().progress());
+  EXPECT_TRUE(world->sender().is_drained());
+  EXPECT_TRUE(world->receiver().is_drained());
+}
+
+TEST_P(TransportContract, ARefusedChannelLeavesTheOthers) {
+  world->receiver_sink().grants = false;
+  int asked = 0;
+  for (const ChannelKind kind : kinds_of(GetParam().earned)) {
+    ASSERT_TRUE(link->ask(kind));
+    world->settle();
+    ++asked;
+    EXPECT_FALSE(link->channels().has(kind));
+    EXPECT_EQ(world->sender_sink().refused, asked);
+  }
+  EXPECT_EQ(world->receiver_sink().asked, asked);
+  EXPECT_TRUE(try_send(frame_kinds().front(), 8, 0));
+  world->settle();
+  EXPECT_EQ(world->receiver_sink().arrivals.size(), 1U);
+}
+
+TEST_P(TransportContract, AskingForWhatIsThereChangesNothing) {
+  earn_all();
+  const int asked = world->receiver_sink().asked;
+  const int changed = world->sender_sink().channels_changed;
+  for (const ChannelKind kind : kinds_of(link->channels())) EXPECT_TRUE(link->ask(kind));
+  world->settle();
+  EXPECT_EQ(world->receiver_sink().asked, asked);
+  EXPECT_EQ(world->sender_sink().channels_changed, changed);
+}
+
+TEST_P(TransportContract, ConnectingAgainGivesTheSameLink) { EXPECT_EQ(&world->connect(), link); }
+
+TEST_P(TransportContract, SingleCopiesGatherAndScatter) {
+  if (!link->channels().has(ChannelKind::single_copy)) GTEST_SKIP() << "not possible here";
+  std::vector<std::byte> from(10'000);
+  make_frame(from, 1);
+  std::vector<std::byte> to(from.size());
+  const auto piece = [](std::vector<std::byte>& memory, std::size_t offset, std::size_t bytes) {
+    return MemoryPiece{reinterpret_cast<std::uint64_t>(memory.data() + offset), bytes};
+  };
+  const std::vector<MemoryPiece> remote = {piece(from, 5000, 5000), piece(from, 0, 4999),
+                                           piece(from, 4999, 1)};
+  const std::vector<MemoryPiece> local = {piece(to, 0, 17), piece(to, 17, 0), piece(to, 17, 9983)};
+  EXPECT_EQ(link->get(local, remote), 10'000);
+  std::vector<std::byte> expected(from.begin() + 5000, from.end());
+  expected.insert(expected.end(), from.begin(), from.begin() + 5000);
+  EXPECT_EQ(to, expected);
+}
+
+TEST_P(TransportContract, SingleCopiesStopAtTheShorterSide) {
+  if (!link->channels().has(ChannelKind::single_copy)) GTEST_SKIP() << "not possible here";
+  std::vector<std::byte> from(100, std::byte{1});
+  std::vector<std::byte> to(100, std::byte{2});
+  const MemoryPiece remote{reinterpret_cast<std::uint64_t>(from.data()), 60};
+  const MemoryPiece local{reinterpret_cast<std::uint64_t>(to.data()), 100};
+  EXPECT_EQ(link->get({&local, 1}, {&remote, 1}), 60);
+  EXPECT_EQ(to[59], std::byte{1});
+  EXPECT_EQ(to[60], std::byte{2});
+}
+
+}  // namespace hawser::transport

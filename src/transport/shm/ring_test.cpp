@@ -1,0 +1,191 @@
+#include "transport/shm/ring.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <deque>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "transport/recording_sink.hpp"
+
+namespace hawser::transport::shm {
+namespace {
+
+struct Free {
+  void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
+};
+
+/// A ring in private, zeroed memory.
+struct Ring {
+  explicit Ring(RingShape ring_shape)
+      : shape(ring_shape),
+        memory(
+            static_cast<std::byte*>(::operator new[](ring_shape.bytes(), std::align_val_t{64}))) {
+    std::memset(memory.get(), 0, shape.bytes());
+  }
+  RingLine& line(std::size_t index) {
+    return reinterpret_cast<RingLine*>(memory.get() + sizeof(RingHeader))[index];
+  }
+
+  RingShape shape;
+  std::unique_ptr<std::byte, Free> memory;
+  RingSender sender{memory.get(), shape};
+  RingReceiver receiver{memory.get(), shape};
+};
+
+bool send(RingSender& sender, std::size_t bytes, std::uint64_t number) {
+  std::byte* frame = sender.reserve(bytes);
+  if (frame == nullptr) return false;
+  make_frame({frame, bytes}, number);
+  sender.commit(FrameType::data);
+  return true;
+}
+
+TEST(RingShape, FramesFitSeveralTimesAndIntoTheControlWord) {
+  EXPECT_EQ((RingShape{64, 65536}).frame_bytes_max(), 16384U);
+  EXPECT_EQ((RingShape{64, 64}).frame_bytes_max(), line_frame_bytes);
+  const std::size_t longest = RingShape{64, 0xffffffc0U}.frame_bytes_max();
+  EXPECT_EQ(ring_control::frame_bytes(ring_control::make(FrameType::data, longest, 5)), longest);
+  EXPECT_EQ(ring_control::type(ring_control::make(FrameType::ring_grant, longest, 5)),
+            FrameType::ring_grant);
+}
+
+TEST(Ring, FramesAroundTheLinesEnd) {
+  Ring ring({16, 4096});
+  for (std::size_t bytes = line_frame_bytes - 2; bytes < line_frame_bytes + 70; ++bytes) {
+    ASSERT_TRUE(send(ring.sender, bytes, bytes));
+    FrameType type;
+    std::span<const std::byte> frame;
+    ASSERT_TRUE(ring.receiver.front(&type, &frame));
+    EXPECT_EQ(type, FrameType::data);
+    EXPECT_EQ(frame.size(), bytes);
+    EXPECT_EQ(check_frame(frame), bytes);
+    const bool is_in_line =
+        frame.data() < ring.memory.get() + sizeof(RingHeader) + 16 * sizeof(RingLine);
+    EXPECT_EQ(is_in_line, bytes <= line_frame_bytes);
+    ring.receiver.pop();
+  }
+}
+
+TEST(Ring, AnEmptyRingHasNoFrame) {
+  Ring ring({4, 256});
+  FrameType type;
+  std::span<const std::byte> frame;
+  EXPECT_FALSE(ring.receiver.front(&type, &frame));
+  ASSERT_NE(ring.sender.reserve(8), nullptr);
+  EXPECT_FALSE(ring.receiver.front(&type, &frame));
+}
+
+struct RingCase {
+  RingShape shape;
+  std::size_t bytes_max;
+};
+
+class RingProperty : public ::testing::TestWithParam<RingCase> {};
+
+/// Random sends and receives against a queue of what was sent.
+TEST_P(RingProperty, BehavesLikeABoundedQueue) {
+  const auto [shape, bytes_max] = GetParam();
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    std::mt19937 random(seed);
+    Ring ring(shape);
+    std::deque<std::pair<std::size_t, std::uint64_t>> model;
+    std::uint64_t sent = 0;
+    for (int step = 0; step < 3000; ++step) {
+      if (random() % 2 == 0) {
+        const std::size_t bytes = 8 + random() % (bytes_max - 7);
+        if (send(ring.sender, bytes, sent)) {
+          model.emplace_back(bytes, sent++);
+        } else {
+          ASSERT_FALSE(model.empty()) << "an empty ring has room";
+        }
+        ASSERT_LE(model.size(), shape.line_count);
+        continue;
+      }
+      FrameType type;
+      std::span<const std::byte> frame;
+      const bool has_frame = ring.receiver.front(&type, &frame);
+      ASSERT_EQ(has_frame, !model.empty());
+      if (!has_frame) continue;
+      ASSERT_EQ(frame.size(), model.front().first);
+      ASSERT_EQ(check_frame(frame), model.front().second) << "seed " << seed;
+      ring.receiver.pop();
+      model.pop_front();
+      // An idle receiver says how far it is.
+      if (model.empty()) {
+        ASSERT_FALSE(ring.receiver.front(&type, &frame));
+      }
+    }
+    EXPECT_GT(sent, 500U);
+  }
+}
+
+TEST_P(RingProperty, TwoThreadsSeeTheSameFrames) {
+  const auto [shape, bytes_max] = GetParam();
+  constexpr std::uint64_t frames = 5'000;
+  Ring ring(shape);
+  std::thread sender([&ring, bytes_max = bytes_max] {
+    std::mt19937 random(1);
+    for (std::uint64_t i = 0; i < frames; ++i) {
+      const std::size_t bytes = 8 + random() % (bytes_max - 7);
+      while (!send(ring.sender, bytes, i)) ::sched_yield();
+    }
+  });
+  std::mt19937 random(1);
+  std::uint64_t damaged = 0;
+  for (std::uint64_t i = 0; i < frames; ++i) {
+    FrameType type;
+    std::span<const std::byte> frame;
+    while (!ring.receiver.front(&type, &frame)) ::sched_yield();
+    const std::size_t bytes = 8 + random() % (bytes_max - 7);
+    if (frame.size() != bytes || check_frame(frame) != i) ++damaged;
+    ring.receiver.pop();
+  }
+  sender.join();
+  EXPECT_EQ(damaged, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, RingProperty,
+                         ::testing::Values(RingCase{{64, 65536}, 56}, RingCase{{64, 65536}, 16384},
+                                           RingCase{{4, 4096}, 1024}, RingCase{{1, 256}, 64},
+                                           RingCase{{2, 256}, 64}, RingCase{{8, 1024}, 200},
+                                           RingCase{{64, 1024}, 256}));
+
+/// Control words that no sender means: whatever they say, the frame lies inside the ring.
+TEST(RingUntrusted, NoLengthLeadsOutOfTheRing) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937_64 random(seed);
+    Ring ring({8, 512});
+    for (std::uint64_t position = 0; position < 200; ++position) {
+      const std::uint64_t garbage = seed == 0 ? ~0ULL : random() >> random() % 40;
+      ring.line(position % 8).control = (garbage << 32) | static_cast<std::uint32_t>(position + 1);
+      FrameType type;
+      std::span<const std::byte> frame;
+      ASSERT_TRUE(ring.receiver.front(&type, &frame));
+      if (!frame.empty()) {
+        ASSERT_GE(frame.data(), ring.memory.get());
+        ASSERT_LE(frame.data() + frame.size(), ring.memory.get() + ring.shape.bytes());
+      }
+      ring.receiver.pop();
+    }
+  }
+}
+
+TEST(RingUntrusted, AReceiverThatClaimsTooMuchIsNotBelieved) {
+  Ring ring({4, 256});
+  auto* header = reinterpret_cast<RingHeader*>(ring.memory.get());
+  for (std::uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(send(ring.sender, 8, i));
+  header->consumed = 1000;
+  EXPECT_FALSE(send(ring.sender, 8, 4));
+  header->consumed = ~0ULL;
+  EXPECT_FALSE(send(ring.sender, 8, 4));
+  header->consumed = 1;
+  EXPECT_TRUE(send(ring.sender, 8, 4));
+  header->consumed = 0;
+  EXPECT_FALSE(send(ring.sender, 8, 5));
+}
+
+}  // namespace
+}  // namespace hawser::transport::shm
