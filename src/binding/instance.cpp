@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "bootstrap/local/local_bootstrap.hpp"
@@ -66,7 +67,10 @@ Result<void> Instance::write_statistics() {
       settings_.stats_file);
 }
 
-void Instance::abort(int code, std::string_view sentence) { bootstrap_->abort(code, sentence); }
+void Instance::abort(int code, std::string_view sentence) {
+  bootstrap_->abort(code, sentence);
+  std::abort();  // not reached; GCC does not see that through the virtual call
+}
 
 int Instance::world_rank() const {
   return static_cast<int>(bootstrap_->placement().self.index);

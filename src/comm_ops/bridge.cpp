@@ -144,6 +144,11 @@ Result<std::vector<Entry>> hear_leader(p2p::Engine& engine, Comm& local, int lea
                                         "with the leader of the remote group",
                                         leader));
   }
+  if (verdict.members < 1) {
+    return Error(ErrorClass::intern, fmt::format("the local leader announced {} remote members; a "
+                                                 "group has at least 1",
+                                                 verdict.members));
+  }
   if (!leads) entries = std::vector<Entry>(static_cast<std::size_t>(verdict.members));
   HAWSER_TRY(bcast(std::span(*entries)));
   return entries;

@@ -5,7 +5,7 @@
 // Invariant: a leader that fails tells its group so; nobody of it waits in vain.
 #pragma once
 
-#include "comm_ops/exchange.hpp"
+#include "comm_ops/assemble.hpp"
 
 namespace hawser::comm_ops {
 

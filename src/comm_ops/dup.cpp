@@ -1,6 +1,7 @@
 #include <memory>
 #include <utility>
 
+#include "comm_ops/assemble.hpp"
 #include "comm_ops/comm_factory.hpp"
 #include "comm_ops/groups.hpp"
 

@@ -1,8 +1,6 @@
-// What the members of a communicator tell each other when they make a new one, and how a
-// communicator is put together from that.
+// What the members of a communicator tell each other when they make a new one: above all the
+// context number that each chose for it (DESIGN §4).
 //
-// Numbers:   every process chose its own context numbers (DESIGN §4); here it learns the others'.
-//            They are checked before use: a number of zero was never told.
 // Ownership: values; an exchange that goes on in the background keeps its Told alive.
 // Threads:   none of their own.
 #pragma once
@@ -21,13 +19,11 @@ namespace hawser::comm_ops {
 
 using base::Error;
 using base::ErrorClass;
-using base::Identity;
 using base::Ref;
 using base::Result;
 using core::Comm;
-using core::Group;
 
-/// A process's own numbers for a communicator in the making.
+/// A process's own numbers for a communicator in the making; zero stands for none.
 struct Numbers {
   std::uint32_t context = 0;
   std::uint32_t local_context = 0;  // of an intercommunicator: for the one over its local group
@@ -68,27 +64,5 @@ Result<Told<Part>> tell_all(p2p::Engine& engine, Comm& comm, const Part& mine) {
   HAWSER_TRY(run.finish());
   return told;
 }
-
-/// The members of a new communicator on one side, and their numbers by rank.
-struct Side {
-  Ref<Group> group;
-  std::vector<Numbers> numbers;
-};
-
-/// What a new communicator has from its parent, or from its creator where it has none.
-struct Heritage {
-  Ref<core::Errhandler> errhandler;
-  core::Object* session = nullptr;
-};
-Heritage heritage_of(const Comm& parent);
-
-/// An intracommunicator, with this process as rank RANK; of the `context` numbers.
-Result<Ref<Comm>> make_intra(const Side& members, int rank, const Heritage& heritage);
-/// The communicator over OURS that belongs to an intercommunicator; of the `local_context` numbers.
-Result<Ref<Comm>> make_local(const Side& ours, int rank, const Heritage& heritage);
-/// LOCAL is what make_local made of OURS.
-Result<Ref<Comm>> make_inter(Ref<Comm> local, const Side& ours, const Side& theirs);
-/// Of the kind of PARENT, whose heritage it has; THEIRS matters to intercommunicators only.
-Result<Ref<Comm>> make_child(const Comm& parent, const Side& ours, const Side& theirs, int rank);
 
 }  // namespace hawser::comm_ops

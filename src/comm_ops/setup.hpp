@@ -9,7 +9,7 @@
 
 #include <string_view>
 
-#include "comm_ops/exchange.hpp"
+#include "comm_ops/assemble.hpp"
 
 namespace hawser::comm_ops {
 

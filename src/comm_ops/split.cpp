@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "comm_ops/assemble.hpp"
 #include "comm_ops/comm_factory.hpp"
 #include "comm_ops/groups.hpp"
 

@@ -49,11 +49,12 @@ class ThreadNetwork {
  public:
   struct Key {
     core::GlobalId comm;
+    std::uint32_t context;  // the receiver's
     core::Traffic traffic;
     int source;
     int tag;
     [[nodiscard]] bool matches(const Key& message) const {
-      return comm == message.comm && traffic == message.traffic &&
+      return comm == message.comm && context == message.context && traffic == message.traffic &&
              (source == p2p::any_source || source == message.source) &&
              (tag == p2p::any_tag || tag == message.tag);
     }
@@ -145,10 +146,8 @@ class ThreadBackend final : public p2p::Backend {
                                    const p2p::Envelope& envelope) override {
     const std::lock_guard lock(network_.mutex());
     auto& mailbox = network_.mailbox(rank_);
-    ThreadNetwork::Posted posted{
-        {envelope.comm->id(), envelope.traffic, envelope.peer, envelope.tag},
-        buffer,
-        base::make_ref<ThreadRequest>(core::RequestKind::receive)};
+    ThreadNetwork::Posted posted{pattern_of(envelope), buffer,
+                                 base::make_ref<ThreadRequest>(core::RequestKind::receive)};
     Ref<core::Request> request = posted.request;
     for (auto sent = mailbox.unexpected.begin(); sent != mailbox.unexpected.end(); ++sent) {
       if (!posted.key.matches(sent->key)) continue;
@@ -161,8 +160,7 @@ class ThreadBackend final : public p2p::Backend {
   }
   bool iprobe(const p2p::Envelope& envelope, Status* status) override {
     const std::lock_guard lock(network_.mutex());
-    const ThreadNetwork::Key key{envelope.comm->id(), envelope.traffic, envelope.peer,
-                                 envelope.tag};
+    const ThreadNetwork::Key key = pattern_of(envelope);
     for (const auto& sent : network_.mailbox(rank_).unexpected) {
       if (!key.matches(sent.key)) continue;
       if (status != nullptr) {
@@ -180,8 +178,15 @@ class ThreadBackend final : public p2p::Backend {
   bool is_drained() override { return true; }
 
  private:
+  /// What a receive or probe by ENVELOPE matches.
+  static ThreadNetwork::Key pattern_of(const p2p::Envelope& envelope) {
+    return {envelope.comm->id(), envelope.comm->context(), envelope.traffic, envelope.peer,
+            envelope.tag};
+  }
   [[nodiscard]] ThreadNetwork::Sent describe(const p2p::Envelope& envelope) const {
-    return {.key = {envelope.comm->id(), envelope.traffic, envelope.comm->rank(), envelope.tag},
+    const Comm& comm = *envelope.comm;
+    return {.key = {comm.id(), comm.peer_context(envelope.peer), envelope.traffic, comm.rank(),
+                    envelope.tag},
             .data = {},
             .buffer = {},
             .request = {},

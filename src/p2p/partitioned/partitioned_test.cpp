@@ -391,11 +391,13 @@ TEST(Partitioned, AFreedReceiveStillTakesItsMessage) {
       ASSERT_TRUE(request->start().ok());
       ASSERT_TRUE(request->detach().ok());
       request = nullptr;
+      ASSERT_TRUE(side.engine.send({&token, 1, &integer}, side.peer(), SendMode::standard).ok());
       ASSERT_TRUE(side.engine.recv({&token, 1, &integer}, side.peer(), nullptr).ok());
       // All is there; if the token came before the wait for it looked, nothing was posted yet.
       self.engine.progress();
       EXPECT_EQ(side.partitioner.orphans().size(), 1U);
     } else {
+      ASSERT_TRUE(side.engine.recv({&token, 1, &integer}, side.peer(), nullptr).ok());
       std::vector<std::int32_t> data(12);
       Ref<Request> request =
           *side.partitioner.psend_init({data.data(), 1, &integer}, 12, side.peer());

@@ -1,0 +1,118 @@
+// Network: what lies between simulated processes: frames on their way, channels that overtake each
+// other but keep their own order, bounded room, and connections that take their time.
+//
+// Every delay, refusal and bound is drawn from the seed. Nothing is lost, unless a test plants it.
+// Ownership: outlives the transports, which join it at their making and leave it at their end; owns
+//            the frames that are on their way.
+// Threads:   one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/random.hpp"
+#include "sim/scheduler.hpp"
+#include "transport/transport.hpp"
+
+namespace hawser::sim {
+
+using transport::ChannelKind;
+
+/// How a network behaves.
+struct NetworkSettings {
+  std::array<std::uint64_t, transport::channel_kind_count> delay_ns_max{};
+  std::uint64_t slow_one_in = 0;  // frames that take much longer
+  std::uint64_t connect_ns_max = 0;
+  std::size_t queue_slots = 1;  // in the queue that a process's peers share
+  std::size_t ring_slots = 1;
+  std::size_t queue_frame_bytes_max = 0;
+  std::size_t ring_frame_bytes_max = 0;
+  std::uint64_t no_room_one_in = 0;  // reservations that find none, though there is some
+  std::uint64_t single_copy_one_in = 0;         // pairs that may copy; 0: none
+  std::uint64_t single_copy_refused_one_in = 0;  // copies, in mid-message too
+  std::uint64_t preempted_one_in = 0;           // polls that let another process run first
+  std::optional<std::uint64_t> lost_frame;  // planted by a test: the frame of this number vanishes
+
+  static NetworkSettings draw(Random& random);
+};
+
+/// What travels.
+enum class Parcel : std::uint8_t { frame, hello, welcome, ring_ask, ring_grant, ring_refuse, lost };
+
+struct Arrival {
+  std::uint32_t from;
+  Parcel parcel;
+  ChannelKind kind;
+  std::unique_ptr<std::byte[]> data;
+  std::size_t bytes;
+};
+
+class Network;
+
+/// Where a process takes its arrivals from.
+class Mailbox {
+ public:
+  [[nodiscard]] bool is_empty() const { return arrivals_.empty(); }
+  Arrival take();
+
+ private:
+  friend class Network;
+  std::deque<Arrival> arrivals_;
+  std::size_t queue_slots_used_ = 0;
+  std::vector<std::size_t> refused_;  // fibers that shall look again once there is room
+  bool open_ = false;
+  bool closed_ = false;
+};
+
+class Network {
+ public:
+  /// Process INDEX of the job runs on the fiber of this number.
+  Network(Scheduler& scheduler, const NetworkSettings& settings, std::uint64_t seed,
+          std::uint32_t processes)
+      : scheduler_(scheduler), settings_(settings), random_(seed, 2), mailboxes_(processes) {}
+
+  [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
+  [[nodiscard]] Random& random() { return random_; }
+  [[nodiscard]] const NetworkSettings& settings() const { return settings_; }
+  [[nodiscard]] Mailbox& mailbox(std::uint32_t process) { return mailboxes_[process]; }
+
+  void open(std::uint32_t process) { mailboxes_[process].open_ = true; }
+  /// Nothing arrives any more; what is sent to it goes nowhere.
+  void close(std::uint32_t process);
+  [[nodiscard]] bool is_closed(std::uint32_t process) const { return mailboxes_[process].closed_; }
+
+  /// Whether a frame from FROM to TO finds room; if not, FROM is woken when it may.
+  bool claim_room(std::uint32_t from, std::uint32_t to, ChannelKind kind);
+  /// A frame for which room was claimed.
+  void send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
+                  std::unique_ptr<std::byte[]> data, std::size_t bytes);
+  void send_control(std::uint32_t from, std::uint32_t to, Parcel parcel);
+  /// The receiver is done with a frame.
+  void free_room(std::uint32_t from, std::uint32_t to, ChannelKind kind);
+
+ private:
+  struct Channel {
+    std::uint64_t last_arrival_ns = 0;
+    std::size_t slots_used = 0;
+  };
+  using ChannelKey = std::array<std::uint32_t, 3>;  // from, to, kind
+
+  void deliver_at(std::uint64_t time_ns, std::uint32_t to, Arrival arrival);
+  void wake_refused(Mailbox& mailbox);
+
+  Scheduler& scheduler_;
+  const NetworkSettings settings_;
+  Random random_;
+  std::vector<Mailbox> mailboxes_;
+  std::map<ChannelKey, Channel> channels_;
+  std::uint64_t frames_sent_ = 0;
+};
+
+}  // namespace hawser::sim

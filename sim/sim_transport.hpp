@@ -1,0 +1,72 @@
+// SimTransport: a transport over the simulated network, with the channels and traits of shared
+// memory: `shared_queue` for all peers, `ring` when asked for and granted, `single_copy` for some
+// pairs.
+//
+// Both sides may connect at once; a peer's first frames may come before the answer to our hello; a
+// question for a ring may be refused, and a copy stopped in mid-message.
+// Ownership: owns its links; borrows the network, which it joins at its making and leaves at its
+//            end.
+// Threads:   one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "sim/network.hpp"
+#include "transport/transport.hpp"
+
+namespace hawser::sim {
+
+using base::Identity;
+using base::Result;
+
+class SimLink final : public transport::Link {
+ public:
+  SimLink(Network& network, std::uint32_t self, std::uint32_t peer)
+      : network_(network), self_(self), peer_(peer) {}
+
+  [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
+  std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
+  void commit(ChannelKind kind) override;
+  bool ask(ChannelKind kind) override;
+  std::int64_t get(std::span<const transport::MemoryPiece> local,
+                   std::span<const transport::MemoryPiece> remote) override;
+
+ private:
+  friend class SimTransport;
+  void add(ChannelKind kind) { channels_.add(kind); }
+
+  Network& network_;
+  const std::uint32_t self_;
+  const std::uint32_t peer_;
+  bool announced_ = false;  // the sink knows of it
+  std::unique_ptr<std::byte[]> reserved_;
+  std::size_t reserved_bytes_ = 0;
+};
+
+class SimTransport final : public transport::Transport {
+ public:
+  SimTransport(Network& network, const Identity& self, transport::Sink& sink);
+  ~SimTransport() override;
+
+  [[nodiscard]] std::string_view name() const override { return "sim"; }
+  Result<std::span<const std::byte>> address() override;
+  Result<transport::Link*> connect(const Identity& peer,
+                                   std::span<const std::byte> address) override;
+  bool progress() override;
+  /// What was committed is on its way.
+  [[nodiscard]] bool is_drained() const override { return true; }
+
+ private:
+  SimLink& link_to(std::uint32_t peer);
+  void handle(const Arrival& arrival);
+  void attach(SimLink& link);
+
+  Network& network_;
+  const Identity self_;
+  transport::Sink& sink_;
+  std::map<std::uint32_t, std::unique_ptr<SimLink>> links_;
+};
+
+}  // namespace hawser::sim
