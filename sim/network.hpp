@@ -2,8 +2,7 @@
 // other but keep their own order, bounded room, and connections that take their time.
 //
 // Every delay, refusal and bound is drawn from the seed. Nothing is lost, unless a test plants it.
-// Ownership: outlives the transports, which join it at their making and leave it at their end; owns
-//            the frames that are on their way.
+// Ownership: outlives the transports; owns the frames that are on their way.
 // Threads:   one.
 #pragma once
 
@@ -67,7 +66,6 @@ class Mailbox {
   std::deque<Arrival> arrivals_;
   std::size_t queue_slots_used_ = 0;
   std::vector<std::size_t> refused_;  // fibers that shall look again once there is room
-  bool open_ = false;
   bool closed_ = false;
 };
 
@@ -83,7 +81,6 @@ class Network {
   [[nodiscard]] const NetworkSettings& settings() const { return settings_; }
   [[nodiscard]] Mailbox& mailbox(std::uint32_t process) { return mailboxes_[process]; }
 
-  void open(std::uint32_t process) { mailboxes_[process].open_ = true; }
   /// Nothing arrives any more; what is sent to it goes nowhere.
   void close(std::uint32_t process);
   [[nodiscard]] bool is_closed(std::uint32_t process) const { return mailboxes_[process].closed_; }

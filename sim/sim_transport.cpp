@@ -80,9 +80,7 @@ std::int64_t SimLink::get(std::span<const MemoryPiece> local,
 }
 
 SimTransport::SimTransport(Network& network, const Identity& self, transport::Sink& sink)
-    : network_(network), self_(self), sink_(sink) {
-  network_.open(self_.index);
-}
+    : network_(network), self_(self), sink_(sink) {}
 
 SimTransport::~SimTransport() { network_.close(self_.index); }
 

@@ -4,8 +4,7 @@
 //
 // Both sides may connect at once; a peer's first frames may come before the answer to our hello; a
 // question for a ring may be refused, and a copy stopped in mid-message.
-// Ownership: owns its links; borrows the network, which it joins at its making and leaves at its
-//            end.
+// Ownership: owns its links; borrows the network, which it leaves at its end.
 // Threads:   one.
 #pragma once
 

@@ -1,0 +1,111 @@
+#include "sim/simulation.hpp"
+
+#include <utility>
+
+#include "sim/bootstrap.hpp"
+#include "sim/sim_transport.hpp"
+
+namespace hawser::sim {
+
+namespace {
+
+class SimSurroundings final : public session::Surroundings {
+ public:
+  SimSurroundings(Directory& directory, Network& network, std::uint32_t index)
+      : network_(network), bootstrap_(directory, index), waiter_(network.scheduler(), index) {}
+
+  bootstrap::Bootstrap& bootstrap() override { return bootstrap_; }
+  p2p::Waiter& waiter() override { return waiter_; }
+  Result<std::vector<std::unique_ptr<transport::Transport>>> make_transports(
+      transport::Sink& sink, memory::Ledger&) override {
+    std::vector<std::unique_ptr<transport::Transport>> transports;
+    if (bootstrap_.placement().size > 1)
+      transports.push_back(
+          std::make_unique<SimTransport>(network_, bootstrap_.placement().self, sink));
+    return transports;
+  }
+
+ private:
+  Network& network_;
+  SimBootstrap bootstrap_;
+  SimWaiter waiter_;
+};
+
+/// Settings far from the defaults too, so that every limit is met.
+session::Settings draw_settings(Random& random) {
+  session::Settings settings;
+  if (random.one_in(2)) {
+    settings.channel.earn_rules = fmt::format("messages >= {} -> ring", random.below(20));
+    settings.channel.rings_asked_max = random.between<std::int64_t>(0, 8);
+    settings.channel.rings_granted_max = random.between<std::int64_t>(0, 8);
+  }
+  if (random.one_in(2)) settings.p2p.credit_bytes = std::int64_t{256} << random.below(10);
+  if (random.one_in(2)) settings.p2p.single_copy_chunk_bytes = std::int64_t{64} << random.below(8);
+  return settings;
+}
+
+struct Simulation {
+  explicit Simulation(const Plan& plan)
+      : seed(plan.seed),
+        random(plan.seed, 0),
+        ranks(plan.ranks > 0 ? plan.ranks : random.between(2, 12)),
+        settings(draw_settings(random)),
+        trace(plan.verbose),
+        scheduler(plan.seed, trace),
+        directory(scheduler, plan.seed, static_cast<std::uint32_t>(ranks)),
+        network(scheduler, network_settings(plan), plan.seed, static_cast<std::uint32_t>(ranks)),
+        workload(plan.workload->make(random, ranks, types)) {}
+
+  NetworkSettings network_settings(const Plan& plan) {
+    NetworkSettings drawn = NetworkSettings::draw(random);
+    if (plan.adjust_network) plan.adjust_network(drawn);
+    return drawn;
+  }
+
+  void run_rank(int rank) {
+    constexpr std::uint64_t first_stream = 100;
+    const auto index = static_cast<std::uint32_t>(rank);
+    auto process = session::Process::create(
+        std::make_unique<SimSurroundings>(directory, network, index), settings, types);
+    if (!process.ok()) scheduler.fail(process.error().sentence());
+    Rank self{rank,
+              ranks,
+              **process,
+              scheduler,
+              Random(seed, first_stream + index),
+              (*process)->comms().make_world(
+                  ranks, base::make_ref<core::Errhandler>(core::ErrhandlerKind::errors_return))};
+    workload->run(self);
+    self.doing("finalize");
+    self.check((*process)->finalize(true));
+    self.world = nullptr;
+  }
+
+  const std::uint64_t seed;
+  Random random;
+  const int ranks;
+  const session::Settings settings;
+  const core::TypeTable types;
+  Trace trace;
+  Scheduler scheduler;
+  Directory directory;
+  Network network;
+  const std::unique_ptr<Workload> workload;
+};
+
+}  // namespace
+
+Outcome simulate(const Plan& plan) {
+  Simulation simulation(plan);
+  for (int rank = 0; rank < simulation.ranks; ++rank)
+    simulation.scheduler.spawn([&simulation, rank] { simulation.run_rank(rank); });
+  Outcome outcome;
+  outcome.failure = simulation.scheduler.run();
+  outcome.ranks = simulation.ranks;
+  outcome.trace_hash = simulation.trace.hash();
+  outcome.events = simulation.trace.events();
+  outcome.simulated_ns = simulation.scheduler.now_ns();
+  return outcome;
+}
+
+}  // namespace hawser::sim

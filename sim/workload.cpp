@@ -1,0 +1,29 @@
+#include "sim/workload.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/workloads/workloads.hpp"
+
+namespace hawser::sim {
+
+namespace {
+
+constexpr std::array table = {
+    WorkloadEntry{"ring", "a growing token goes round with blocking sends", make_ring},
+    WorkloadEntry{"messages", "every way to send against every way to receive", make_messages},
+    WorkloadEntry{"flood", "many sends that nobody receives for a while", make_flood},
+};
+
+}  // namespace
+
+std::span<const WorkloadEntry> workloads() { return table; }
+
+const WorkloadEntry* find_workload(std::string_view name) {
+  const auto found = std::find_if(table.begin(), table.end(), [name](const WorkloadEntry& entry) {
+    return entry.name == name;
+  });
+  return found == table.end() ? nullptr : &*found;
+}
+
+}  // namespace hawser::sim
