@@ -140,6 +140,8 @@ class Binding:
                 method = kinds.OWNERS[p.kind]
                 if _matches(kinds.FILE_OPTIONAL, self.function):
                     method = "optional_file"
+                if _matches(kinds.NULL_NAMED, self.function):
+                    method = f"optional<{kinds.HANDLES[p.kind]}>"
                 leader = kinds.AT_LEADER_ONLY.get(self.function.base, (None, None))
                 condition = f"!{leader[1]} ? nullptr : " if p.name == leader[0] else ""
                 self.body.first.append(f'auto* const {p.name}_object = {condition}call.{method}('
@@ -243,8 +245,9 @@ class Binding:
         pointer = False
         if p.kind in kinds.OWNERS:
             pointer = (_matches(kinds.FILE_OPTIONAL, self.function)
+                       or _matches(kinds.NULL_NAMED, self.function)
                        or kinds.AT_LEADER_ONLY.get(self.function.base, (None,))[0] == name)
-        elif p.kind == "DATATYPE":
+        elif p.kind == "DATATYPE" and not _matches(kinds.NULL_NAMED, self.function):
             pointer = self._datatype(p)
         elif p.kind == "REQUEST":
             pointer = _matches(kinds.REQUEST_OPTIONAL, self.function)
@@ -252,7 +255,8 @@ class Binding:
             if p.c_type.endswith("*"):
                 method += "_behind"
             checks.append(f'auto* const {name}_object = call.{method}({name}, "{name}");')
-        elif p.kind == "INFO" and not _matches(kinds.INFO_REQUIRED, self.function):
+        elif ((p.kind == "INFO" and not _matches(kinds.INFO_REQUIRED, self.function))
+              or _matches(kinds.NULL_NAMED, self.function)):
             pointer = True
             checks.append(f'auto* const {name}_object = call.optional<{cpp}>({name}, "{name}");')
         else:

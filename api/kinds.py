@@ -98,6 +98,9 @@ REQUEST_OPTIONAL = r"Wait.*|Test.*|Request_get_status.*"
 # Where a FILE may be MPI_FILE_NULL: the error handler that files inherit.
 FILE_OPTIONAL = r"File_(get|set|call)_errhandler"
 
+# Where the null handle has a name of its own.
+NULL_NAMED = r"(Comm|Type|Win)_get_name"
+
 # Datatypes of these chapters describe data that is moved: they must be committed.
 COMMITTED_CHAPTERS = {"point_to_point", "partitioned", "collectives", "topology", "rma", "io"}
 COMMITTED = r"(Pack|Unpack|Pack_external|Unpack_external|Reduce_local)$"

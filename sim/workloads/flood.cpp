@@ -12,13 +12,12 @@ class Flood final : public Workload {
   Flood(Random& random, const core::TypeTable& types)
       : byte_(*types.find(0x247)), count_(random.between<std::uint32_t>(50, 600)) {
     for (std::uint32_t i = 0; i < count_; ++i)
-      bytes_.push_back(random.below(random.one_in(3) ? 500 : 64));
+      bytes_.push_back(random.below(random.one_in(3) ? 400 : 64));
   }
 
   void run(Rank& self) override {
     // Everybody floods rank 0; sends that small must not wait for their receives.
     if (self.rank != 0) {
-      self.doing("sends {} messages that nobody receives yet", count_);
       for (std::uint32_t i = 0; i < count_; ++i) send(self, i);
       return;
     }
@@ -39,6 +38,7 @@ class Flood final : public Workload {
   void send(Rank& self, std::uint32_t number) {
     Payload payload(byte_, bytes_[number], false);
     payload.fill(number);
+    self.doing("sends message {} of {} bytes that nobody receives yet", number, bytes_[number]);
     self.check(self.engine().send(payload.const_buffer(), {self.world.get(), 0, tag_of(number)},
                                   p2p::SendMode::standard));
   }

@@ -58,8 +58,8 @@ Result<void> comm_compare(Runtime&, Comm& comm1, Comm& comm2, int& result) {
   return {};
 }
 
-Result<void> comm_get_name(Runtime&, Comm& comm, StringOut comm_name, int& resultlen) {
-  resultlen = comm_name.set(comm.name());
+Result<void> comm_get_name(Runtime&, Comm* comm, StringOut comm_name, int& resultlen) {
+  resultlen = comm_name.set(comm == nullptr ? "MPI_COMM_NULL" : comm->name());
   return {};
 }
 

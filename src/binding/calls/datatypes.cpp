@@ -84,8 +84,8 @@ Result<void> type_get_true_extent(Runtime&, Datatype& datatype, CountOut true_lb
   return {};
 }
 
-Result<void> type_get_name(Runtime&, Datatype& datatype, StringOut type_name, int& resultlen) {
-  resultlen = type_name.set(datatype.name());
+Result<void> type_get_name(Runtime&, Datatype* datatype, StringOut type_name, int& resultlen) {
+  resultlen = type_name.set(datatype == nullptr ? "MPI_DATATYPE_NULL" : datatype->name());
   return {};
 }
 

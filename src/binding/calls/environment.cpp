@@ -49,6 +49,14 @@ Result<void> get_processor_name(Runtime&, StringOut name, int& resultlen) {
   return {};
 }
 
+/// Of the resources that MPI_Comm_split_type knows by type, those that this process is bound to.
+Result<void> get_hw_resource_info(Runtime&, HandleOut<core::Info> hw_info) {
+  auto info = base::make_ref<core::Info>();
+  HAWSER_TRY(info->set("mpi_shared_memory", "true"));
+  hw_info.set(std::move(info));
+  return {};
+}
+
 double wtime() { return static_cast<double>(platform::monotonic_ns()) * 1e-9; }
 
 double wtick() { return 1e-9; }

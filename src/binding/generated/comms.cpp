@@ -95,11 +95,11 @@ HAWSER_WEAK_ALIAS(MPI_Comm_get_info);
 
 extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
   Call call("MPI_Comm_get_name");
-  auto* const comm_object = call.comm(comm, "comm");
+  auto* const comm_object = call.optional<core::Comm>(comm, "comm");
   call.array(comm_name, MPI_MAX_OBJECT_NAME, "comm_name");
   call.output(resultlen, "resultlen");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::comm_get_name(call.runtime(), *comm_object, StringOut(comm_name,
+  return call.finish(calls::comm_get_name(call.runtime(), comm_object, StringOut(comm_name,
       MPI_MAX_OBJECT_NAME), *resultlen));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_get_name);

@@ -26,7 +26,7 @@ Result<void> comm_dup_with_info(Runtime& runtime, core::Comm& comm, core::Info* 
     HandleOut<core::Comm> newcomm);
 Result<void> comm_free(Runtime& runtime, HandleInOut<core::Comm> comm);
 Result<void> comm_get_info(Runtime& runtime, core::Comm& comm, HandleOut<core::Info> info_used);
-Result<void> comm_get_name(Runtime& runtime, core::Comm& comm, StringOut comm_name, int& resultlen);
+Result<void> comm_get_name(Runtime& runtime, core::Comm* comm, StringOut comm_name, int& resultlen);
 Result<void> comm_group(Runtime& runtime, core::Comm& comm, HandleOut<core::Group> group);
 Result<void> comm_idup(Runtime& runtime, core::Comm& comm, HandleOut<core::Comm> newcomm,
     HandleOut<core::Request> request);

@@ -559,11 +559,11 @@ HAWSER_WEAK_ALIAS(MPI_Type_get_extent_x);
 
 extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
   Call call("MPI_Type_get_name");
-  auto* const datatype_object = call.object<core::Datatype>(datatype, "datatype");
+  auto* const datatype_object = call.optional<core::Datatype>(datatype, "datatype");
   call.array(type_name, MPI_MAX_OBJECT_NAME, "type_name");
   call.output(resultlen, "resultlen");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::type_get_name(call.runtime(), *datatype_object, StringOut(type_name,
+  return call.finish(calls::type_get_name(call.runtime(), datatype_object, StringOut(type_name,
       MPI_MAX_OBJECT_NAME), *resultlen));
 }
 HAWSER_WEAK_ALIAS(MPI_Type_get_name);

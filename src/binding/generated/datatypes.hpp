@@ -66,7 +66,7 @@ Result<void> type_get_envelope(Runtime& runtime, core::Datatype& datatype, Count
     bool large);
 Result<void> type_get_extent(Runtime& runtime, core::Datatype& datatype, CountOut lb,
     CountOut extent);
-Result<void> type_get_name(Runtime& runtime, core::Datatype& datatype, StringOut type_name,
+Result<void> type_get_name(Runtime& runtime, core::Datatype* datatype, StringOut type_name,
     int& resultlen);
 Result<void> type_get_true_extent(Runtime& runtime, core::Datatype& datatype, CountOut true_lb,
     CountOut true_extent);

@@ -26,9 +26,11 @@ extern "C" int PMPI_Free_mem(void* base) {
 }
 HAWSER_WEAK_ALIAS(MPI_Free_mem);
 
-extern "C" int PMPI_Get_hw_resource_info(MPI_Info*) {
-  Call call("MPI_Get_hw_resource_info", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
+  Call call("MPI_Get_hw_resource_info");
+  call.output(hw_info, "hw_info");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::get_hw_resource_info(call.runtime(), {call.runtime(), hw_info}));
 }
 HAWSER_WEAK_ALIAS(MPI_Get_hw_resource_info);
 

@@ -15,6 +15,7 @@ using base::Result;
 
 Result<void> alloc_mem(Runtime& runtime, Count size, core::Info* info, void** baseptr);
 Result<void> free_mem(Runtime& runtime, void* base);
+Result<void> get_hw_resource_info(Runtime& runtime, HandleOut<core::Info> hw_info);
 Result<void> get_library_version(Runtime& runtime, StringOut version, int& resultlen);
 Result<void> get_processor_name(Runtime& runtime, StringOut name, int& resultlen);
 Result<void> get_version(Runtime& runtime, int& version, int& subversion);

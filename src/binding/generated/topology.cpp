@@ -390,9 +390,11 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void*, const MPI_Count[], co
 }
 HAWSER_WEAK_ALIAS(MPI_Neighbor_alltoallw_init_c);
 
-extern "C" int PMPI_Topo_test(MPI_Comm comm, int*) {
-  Call call("MPI_Topo_test", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
+  Call call("MPI_Topo_test");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.output(status, "status");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::topo_test(call.runtime(), *comm_object, *status));
 }
 HAWSER_WEAK_ALIAS(MPI_Topo_test);

@@ -13,5 +13,6 @@ namespace hawser::calls {
 using namespace hawser::binding;  // NOLINT
 using base::Result;
 
+Result<void> topo_test(Runtime& runtime, core::Comm& comm, int& status);
 
 }  // namespace hawser::calls

@@ -121,9 +121,10 @@ Result<Ref<Request>> ChannelBackend::isend(const ConstBuffer& buffer, const Enve
     return handle;
   }
   // A standard send that would have been eager, had there been room or credit, lets its user go.
-  const bool keep_copy = mode != SendMode::synchronous && open &&
-                         kind != ChannelKind::single_copy &&
-                         bytes + wire::eager_overhead <= endpoint.frame_bytes_max(kind);
+  const bool keep_copy =
+      mode != SendMode::synchronous && kind != ChannelKind::single_copy &&
+      bytes + wire::eager_overhead <=
+          (open ? endpoint.frame_bytes_max(kind) : channel::frame_bytes_guaranteed);
   start_rendezvous(*request, envelope, protocol, keep_copy);
   return handle;
 }
