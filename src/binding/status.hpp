@@ -14,8 +14,10 @@ namespace hawser::binding {
 
 static_assert(sizeof(MPI_Status) == 32);
 
-/// Everything but MPI_ERROR, which calls for a single operation leave alone (MPI-5.0 §3.2.5).
+/// Everything but MPI_ERROR, which calls for a single operation leave alone (MPI-5.0 §3.2.5); an
+/// empty status has it too (§3.7.3).
 inline void write_status(const core::Status& status, MPI_Status& out) {
+  if (status.source == MPI_ANY_SOURCE) out.MPI_ERROR = MPI_SUCCESS;
   out.MPI_SOURCE = status.source;
   out.MPI_TAG = status.tag;
   std::memcpy(out.MPI_internal, &status.bytes, sizeof status.bytes);

@@ -8,7 +8,7 @@ configure() {
     launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
   step "configure $preset"
-  if ! cmake --preset "$preset" "${launcher[@]}" -DHAWSER_MPICH="$root/build/venv/mpich" \
+  if ! cmake --preset "$preset" "${launcher[@]}" -DHAWSER_MPICH_PREFIX="$root/build/venv/mpich" \
     >"$log" 2>&1; then
     cat "$log" >&2
     return 1

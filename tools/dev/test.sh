@@ -4,7 +4,7 @@
 # that fails without having counted a failure (a build error, a crash) counts as one. To add a
 # section: write section_NAME and put NAME into `sections` or `nightly_sections`.
 results=build/results
-sections=(lint generated unit multirank abi fault simulation other asan-ubsan threads fuzz mpi4py)
+sections=(lint generated multirank abi fault simulation other asan-ubsan threads fuzz mpi4py)
 nightly_sections=(tidy clang)
 fuzz_seconds=20 # for all targets together
 
@@ -38,12 +38,10 @@ section_generated() {
   record generated 1 0 0
 }
 
-section_unit() {
+section_multirank() {
   build release
-  ctest_section unit release -L '^unit$'
+  ctest_section multirank release -L '^multirank$'
 }
-
-section_multirank() { ctest_section multirank release -L '^multirank$'; }
 
 section_abi() {
   setup_environment mpich
@@ -54,6 +52,7 @@ section_fault() { ctest_section fault release -L '^fault$'; }
 section_simulation() { ctest_section simulation release -L '^(sim|simulation)$'; }
 section_other() { ctest_section other release -LE "^($labels)\$"; }
 
+# The tests beside the code run in this build alone: it finds whatever the others would, and more.
 section_asan-ubsan() {
   build_tests asan-ubsan --labels unit multirank
   ctest_section asan-ubsan asan-ubsan -L '^(unit|multirank)$'

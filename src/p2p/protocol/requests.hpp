@@ -75,6 +75,9 @@ class SendRequest final : public Request {
     fail(std::move(error));
     set_complete();
   }
+  /// Never succeeds: a send completes by itself, which the standard allows (MPI-5.0 §3.8.4 even
+  /// deprecates the cancelling of sends).
+  Result<void> cancel() override { return {}; }
   [[nodiscard]] core::Object* error_object() const override { return comm_.get(); }
 
   ConstBuffer buffer;
