@@ -22,7 +22,7 @@ import time
 import chart
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-JOB_SECONDS_MAX = 300
+JOB_SECONDS_MAX = 120
 
 
 @dataclasses.dataclass

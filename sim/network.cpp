@@ -44,7 +44,7 @@ bool Network::claim_room(std::uint32_t from, std::uint32_t to, ChannelKind kind)
   const bool full =
       used == (kind == ChannelKind::ring ? settings_.ring_slots : settings_.queue_slots);
   if (full) {
-    mailbox.refused_.push_back(from);
+    if (!settings_.forgets_refused) mailbox.refused_.push_back(from);
     return false;
   }
   if (random_.one_in(settings_.no_room_one_in)) {

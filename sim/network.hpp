@@ -37,7 +37,9 @@ struct NetworkSettings {
   std::uint64_t single_copy_one_in = 0;         // pairs that may copy; 0: none
   std::uint64_t single_copy_refused_one_in = 0;  // copies, in mid-message too
   std::uint64_t preempted_one_in = 0;           // polls that let another process run first
-  std::optional<std::uint64_t> lost_frame;  // planted by a test: the frame of this number vanishes
+  // Planted by tests of the simulator:
+  std::optional<std::uint64_t> lost_frame;  // the frame of this number vanishes
+  bool forgets_refused = false;             // nobody is told when there is room again
 
   static NetworkSettings draw(Random& random);
 };

@@ -66,6 +66,7 @@ class Sleeper {
 class Waker {
  public:
   explicit Waker(FencePayer payer) : payer_(payer) {}
+  [[nodiscard]] FencePayer payer() const { return payer_; }
 
   /// After the message is visible: wakes the owner of WORD if it sleeps.
   void wake(WakeWord& word) const {

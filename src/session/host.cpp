@@ -25,10 +25,9 @@ Result<std::unique_ptr<HostSurroundings>> HostSurroundings::create(bootstrap::Bo
   const std::int64_t spin_us =
       oversubscribed ? settings.wait.spin_oversubscribed_us : settings.wait.spin_us;
   // Job-wide: it follows from numbers that all local processes share, and each of them registers.
-  const bool sleeper_pays = !oversubscribed && settings.wait.sleeper_fences;
-  if (sleeper_pays && !platform::register_global_barrier())
-    return Error(ErrorClass::other,
-                 "this kernel refuses membarrier; set wait.sleeper_fences to false");
+  // A kernel without membarrier lacks it for all of them.
+  const bool sleeper_pays = !oversubscribed && settings.wait.sleeper_fences &&
+                            platform::register_global_barrier();
   return std::unique_ptr<HostSurroundings>(new HostSurroundings(
       bootstrap, settings, std::move(*memory),
       sleeper_pays ? hostmem::FencePayer::sleeper : hostmem::FencePayer::waker,

@@ -64,9 +64,11 @@ extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int*) {
 }
 HAWSER_WEAK_ALIAS(MPI_Cartdim_get);
 
-extern "C" int PMPI_Dims_create(int, int, int[]) {
-  Call call("MPI_Dims_create", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
+  Call call("MPI_Dims_create");
+  call.array(dims, ndims, "dims");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::dims_create(call.runtime(), nnodes, to_span(dims, ndims)));
 }
 HAWSER_WEAK_ALIAS(MPI_Dims_create);
 

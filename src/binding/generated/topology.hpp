@@ -13,6 +13,7 @@ namespace hawser::calls {
 using namespace hawser::binding;  // NOLINT
 using base::Result;
 
+Result<void> dims_create(Runtime& runtime, int nnodes, std::span<int> dims);
 Result<void> topo_test(Runtime& runtime, core::Comm& comm, int& status);
 
 }  // namespace hawser::calls

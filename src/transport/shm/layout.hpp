@@ -24,6 +24,11 @@ inline constexpr std::uint32_t segment_version = 1;
 /// Frames of the transport itself share the channels with those of the layer above.
 enum class FrameType : std::uint8_t { data = 0, ring_ask = 1, ring_grant = 2, ring_refuse = 3 };
 
+/// Raised by a sender that waits for room in a channel (room.hpp).
+struct alignas(cache_line_bytes) RoomWanted {
+  std::atomic<std::uint32_t> word;
+};
+
 struct SegmentHeader {
   std::uint64_t magic;
   std::uint32_t version;
@@ -31,6 +36,7 @@ struct SegmentHeader {
   std::uint64_t queue_offset;
   std::uint64_t window_bytes;
   alignas(cache_line_bytes) std::atomic<std::uint64_t> queue_tail;  // a hint: see queue.hpp
+  RoomWanted queue_room;
 };
 
 inline constexpr std::size_t queue_slot_bytes = 512;
@@ -67,8 +73,9 @@ inline constexpr std::size_t ring_frame_bytes_max = 0xffffff;
 struct RingHeader {
   /// Lines consumed so far; written by the receiver, read by the sender when it runs out of room.
   alignas(cache_line_bytes) std::atomic<std::uint64_t> consumed;
+  RoomWanted room;
 };
-static_assert(sizeof(RingHeader) == cache_line_bytes);
+static_assert(sizeof(RingHeader) == 2 * cache_line_bytes);
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "platform/this_process.hpp"
+#include "transport/shm/room.hpp"
 
 namespace hawser::transport::shm {
 
@@ -13,10 +14,20 @@ std::size_t ShmLink::frame_bytes_max(ChannelKind kind) const {
 }
 
 std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
-  if (kind == ChannelKind::ring) return outgoing_->reserve(bytes);
-  claimed_ = queue_.claim();
+  if (kind == ChannelKind::ring) {
+    std::byte* frame = outgoing_->reserve(bytes);
+    if (frame != nullptr || !want_room(outgoing_->room(), waker_.payer())) return frame;
+    return outgoing_->reserve(bytes);
+  }
+  claimed_ = claim_slot();
   claimed_bytes_ = bytes;
   return claimed_ == nullptr ? nullptr : claimed_->frame;
+}
+
+QueueSlot* ShmLink::claim_slot() {
+  QueueSlot* slot = queue_.claim();
+  if (slot != nullptr || !want_room(segment_.queue_room(), waker_.payer())) return slot;
+  return queue_.claim();
 }
 
 void ShmLink::commit(ChannelKind kind) {
@@ -71,7 +82,7 @@ bool ShmLink::accept_ring(const RingGrant& grant) {
 }
 
 bool ShmLink::send_control(FrameType type, std::span<const std::byte> body) {
-  QueueSlot* slot = queue_.claim();
+  QueueSlot* slot = claim_slot();
   if (slot == nullptr) return false;
   if (!body.empty()) std::memcpy(slot->frame, body.data(), body.size());
   queue_.publish(*slot, type, body.size());

@@ -49,6 +49,10 @@ class ShmLink final : public Link {
   [[nodiscard]] RingReceiver* incoming_ring() { return incoming_ ? &*incoming_ : nullptr; }
   /// Sends a frame of the transport itself; false if the queue is full now.
   bool send_control(FrameType type, std::span<const std::byte> body);
+  /// Wakes the peer whatever its wake word says; it may wait for room.
+  void rouse_peer() const {
+    if (wake_word_ != nullptr) hostmem::Waker::rouse(*wake_word_);
+  }
   /// False once the process behind this link has ended.
   [[nodiscard]] bool is_alive() const;
   void lose() { channels_ = {}; }
@@ -63,6 +67,8 @@ class ShmLink final : public Link {
   std::optional<RingAnswer> answer_to_send;
 
  private:
+  QueueSlot* claim_slot();
+
   Identity identity_;
   std::uint32_t number_;
   hostmem::Waker waker_;

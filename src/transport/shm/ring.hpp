@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/assert.hpp"
@@ -85,6 +86,7 @@ class RingSender {
     }
     return reserve_bulk(frame_bytes);
   }
+  [[nodiscard]] RoomWanted& room() const { return header_->room; }
   void commit(FrameType type) {
     bulk_tail_ = reserved_bulk_tail_;
     bulk_end_[position_ & (shape_.line_count - 1)] = bulk_tail_;
@@ -160,6 +162,9 @@ class RingReceiver {
     }
     return true;
   }
+  [[nodiscard]] RoomWanted& room() const { return header_->room; }
+  /// Whether room was published to the sender since the last call.
+  bool take_published() { return std::exchange(has_published_, false); }
   void pop() {
     ++position_;
     // Often enough that a sender never waits for long, rarely enough that the word stays ours.
@@ -173,6 +178,7 @@ class RingReceiver {
     header_->consumed.store(position_, std::memory_order_release);
     published_ = position_;
     published_bulk_ = bulk_tail_;
+    has_published_ = true;
   }
 
   RingShape shape_;
@@ -183,6 +189,7 @@ class RingReceiver {
   std::uint64_t bulk_tail_ = 0;
   std::uint64_t published_ = 0;
   std::uint64_t published_bulk_ = 0;
+  bool has_published_ = false;
 };
 
 }  // namespace hawser::transport::shm

@@ -26,6 +26,7 @@ class Segment {
   ~Segment();
 
   [[nodiscard]] QueueReceiver queue_receiver() const;
+  [[nodiscard]] RoomWanted& queue_room() const { return header()->queue_room; }
   [[nodiscard]] std::uint32_t queue_slots() const { return header()->queue_slots; }
   [[nodiscard]] std::uint64_t window_bytes() const { return mapping_.bytes(); }
   [[nodiscard]] const platform::FileDescriptor& file() const { return file_; }
@@ -63,6 +64,9 @@ class PeerSegment {
                                     std::uint64_t window_bytes);
 
   [[nodiscard]] QueueSender queue_sender(std::uint32_t owner) const;
+  [[nodiscard]] RoomWanted& queue_room() const {
+    return reinterpret_cast<SegmentHeader*>(mapping_.data())->queue_room;
+  }
   /// Memory of a ring that the peer granted at OFFSET; null if it is not inside the window.
   [[nodiscard]] std::byte* ring_memory(std::uint64_t offset, RingShape shape) const;
   [[nodiscard]] std::size_t window_bytes() const { return mapping_.bytes(); }

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "transport/shm/room.hpp"
+
 namespace hawser::transport::shm {
 
 namespace {
@@ -136,7 +138,11 @@ bool ShmTransport::progress() {
     moved = true;
   }
   moved |= poll_rings();
-  moved |= poll_queue();
+  if (poll_queue()) {
+    moved = true;
+    if (take_wish(segment_.queue_room(), environment_.fence_payer)) [[unlikely]]
+      for (const auto& link : links_) link->rouse_peer();
+  }
   if (busy_links_ > 0) [[unlikely]]
     moved |= flush_answers();
   return moved;
@@ -223,7 +229,12 @@ bool ShmTransport::attach(ShmLink& link, const AttachPacket& packet,
 
 bool ShmTransport::poll_rings() {
   bool moved = false;
-  for (ShmLink* link : ring_links_) moved |= poll_ring(*link);
+  for (ShmLink* link : ring_links_) {
+    moved |= poll_ring(*link);
+    RingReceiver& ring = *link->incoming_ring();
+    if (ring.take_published() && take_wish(ring.room(), environment_.fence_payer))
+      link->rouse_peer();
+  }
   return moved;
 }
 

@@ -1,0 +1,17 @@
+// Frames out of random bytes: what parses must lie inside of what came.
+#include <cstdint>
+#include <cstdlib>
+
+#include "p2p/protocol/wire.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace hawser::p2p::wire;
+  if (size == 0) return 0;
+  const std::span<const std::byte> body(reinterpret_cast<const std::byte*>(data + 1), size - 1);
+  const auto arrival = parse_arrival(static_cast<FrameClass>(data[0]), body);
+  if (!arrival) return 0;
+  const bool inside = arrival->payload.data() >= body.data() &&
+                      arrival->payload.data() + arrival->payload.size() <= body.data() + body.size();
+  if (!inside || arrival->payload.size() > arrival->rendezvous.total) std::abort();
+  return 0;
+}

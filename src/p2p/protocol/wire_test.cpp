@@ -1,0 +1,55 @@
+#include "p2p/protocol/wire.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace hawser::p2p::wire {
+namespace {
+
+std::vector<std::byte> eager_body(std::uint32_t claimed_bytes, std::size_t real_bytes) {
+  std::vector<std::byte> body(sizeof(MatchHeader) + real_bytes);
+  put(body.data(), MatchHeader{4, 1, 9, claimed_bytes});
+  return body;
+}
+
+TEST(ParseArrival, TakesAWholeEagerFrame) {
+  const auto body = eager_body(5, 5);
+  const auto arrival = parse_arrival(FrameClass::eager, body);
+  ASSERT_TRUE(arrival);
+  EXPECT_TRUE(arrival->is_eager);
+  EXPECT_EQ(arrival->match.tag, 9);
+  EXPECT_EQ(arrival->rendezvous.total, 5U);
+  EXPECT_EQ(arrival->payload.size(), 5U);
+}
+
+TEST(ParseArrival, RefusesLengthsThatDoNotAgree) {
+  EXPECT_FALSE(parse_arrival(FrameClass::eager, eager_body(6, 5)));
+  EXPECT_FALSE(parse_arrival(FrameClass::eager, eager_body(4, 5)));
+  EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, eager_body(0, 0)));
+}
+
+TEST(ParseArrival, RefusesEveryShorterFrame) {
+  std::vector<std::byte> body(sizeof(MatchHeader) + sizeof(RendezvousHeader) + 3);
+  put(put(body.data(), MatchHeader{4, 1, 9, 3}), RendezvousHeader{1, 100, 0});
+  EXPECT_TRUE(parse_arrival(FrameClass::rendezvous, body));
+  for (std::size_t bytes = 0; bytes < body.size(); ++bytes)
+    EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, std::span(body).first(bytes))) << bytes;
+}
+
+TEST(ParseArrival, RefusesATotalBelowItsPayload) {
+  std::vector<std::byte> body(sizeof(MatchHeader) + sizeof(RendezvousHeader) + 3);
+  put(put(body.data(), MatchHeader{4, 1, 9, 3}), RendezvousHeader{1, 2, 0});
+  EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, body));
+}
+
+TEST(ParseArrival, RefusesNegativeRanksAndTags) {
+  auto body = eager_body(0, 0);
+  put(body.data(), MatchHeader{4, -1, 9, 0});
+  EXPECT_FALSE(parse_arrival(FrameClass::eager, body));
+  put(body.data(), MatchHeader{4, 1, -2, 0});
+  EXPECT_FALSE(parse_arrival(FrameClass::eager, body));
+}
+
+}  // namespace
+}  // namespace hawser::p2p::wire

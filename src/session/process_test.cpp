@@ -1,0 +1,150 @@
+// Several Processes as threads of this OS process, over one real job segment and the real
+// shared-memory transport: what the thread sanitizer can see of the code that processes share.
+#include "session/process.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <functional>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bootstrap/local/local_bootstrap.hpp"
+#include "collective/collective.hpp"
+#include "session/host.hpp"
+
+namespace hawser::session {
+namespace {
+
+constexpr std::uint32_t byte_handle = 0x247;
+constexpr std::uint32_t int_handle = 0x209;
+
+/// What a rank needs in a test body.
+struct Rank {
+  Process& process;
+  core::Comm& world;
+  core::Datatype& byte;
+  core::Datatype& integer;
+};
+
+/// Runs BODY as SIZE ranks, one thread each.
+void run_ranks(int size, const Settings& settings, bool threaded,
+               const std::function<void(Rank&)>& body) {
+  const auto job = bootstrap::JobSegment::create(
+      {.size = static_cast<std::uint32_t>(size),
+       .host_bytes = bootstrap::host_bytes_per_process * static_cast<std::size_t>(size),
+       .launcher_pid = 0,
+       .host_cores = 2});
+  ASSERT_TRUE(job.ok());
+  core::TypeTable types;
+  std::vector<std::thread> ranks;
+  for (int index = 0; index < size; ++index) {
+    ranks.emplace_back([&, index] {
+      platform::FileDescriptor fd(::fcntl(job->fd().get(), F_DUPFD_CLOEXEC, 0));
+      auto bootstrap =
+          bootstrap::LocalBootstrap::join(fd, static_cast<std::uint32_t>(index));
+      ASSERT_TRUE(bootstrap.ok()) << bootstrap.error().sentence();
+      auto host = HostSurroundings::create(**bootstrap, settings);
+      ASSERT_TRUE(host.ok()) << host.error().sentence();
+      auto process = Process::create(std::move(*host), settings, types);
+      ASSERT_TRUE(process.ok()) << process.error().sentence();
+      (*process)->set_threaded(threaded);
+      const auto world = (*process)->comms().make_world(
+          size, base::make_ref<core::Errhandler>(core::ErrhandlerKind::errors_return));
+      Rank rank{**process, *world, *types.find(byte_handle), *types.find(int_handle)};
+      body(rank);
+      EXPECT_TRUE((*process)->finalize(true).ok());
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+}
+
+/// The sanitizer knows fences of the waker, and nothing of membarrier.
+Settings settings_for_threads() {
+  Settings settings;
+  settings.wait.sleeper_fences = false;
+  settings.wait.spin_us = 50;
+  return settings;
+}
+
+/// Everybody sends ROUNDS messages of growing sizes to everybody, itself included.
+void exchange_all(Rank& rank, int rounds, int tag) {
+  p2p::Engine& engine = rank.process.engine();
+  const int size = rank.world.size();
+  for (int round = 0; round < rounds; ++round) {
+    const std::size_t bytes = static_cast<std::size_t>(round) * 137U % 20000U;
+    std::vector<std::vector<char>> received(static_cast<std::size_t>(size),
+                                            std::vector<char>(bytes));
+    const std::vector<char> sent(bytes, static_cast<char>(rank.world.rank() + round));
+    std::vector<base::Ref<core::Request>> requests;
+    for (int peer = 0; peer < size; ++peer) {
+      auto& data = received[static_cast<std::size_t>(peer)];
+      requests.push_back(*engine.irecv({data.data(), static_cast<base::Count>(bytes), &rank.byte},
+                                       {&rank.world, peer, tag}));
+    }
+    for (int peer = 0; peer < size; ++peer)
+      requests.push_back(*engine.isend({sent.data(), static_cast<base::Count>(bytes), &rank.byte},
+                                       {&rank.world, peer, tag}, p2p::SendMode::standard));
+    for (const auto& request : requests) engine.wait(*request);
+    for (int peer = 0; peer < size; ++peer)
+      EXPECT_EQ(received[static_cast<std::size_t>(peer)],
+                std::vector<char>(bytes, static_cast<char>(peer + round)));
+  }
+}
+
+class ProcessTest : public testing::TestWithParam<bool> {
+ protected:
+  /// Parameter: whether single copies are allowed.
+  Settings settings_ = [] {
+    Settings settings = settings_for_threads();
+    settings.shm.single_copy = GetParam();
+    return settings;
+  }();
+};
+
+TEST_P(ProcessTest, ExchangesMessagesOfAllProtocols) {
+  run_ranks(3, settings_, false, [](Rank& rank) { exchange_all(rank, 120, 5); });
+}
+
+TEST_P(ProcessTest, WorksWithTinyQueues) {
+  settings_.shm.queue_slots = 4;
+  settings_.shm.ring_lines = 4;
+  run_ranks(3, settings_, false, [](Rank& rank) { exchange_all(rank, 60, 5); });
+}
+
+TEST_P(ProcessTest, ServesSeveralThreadsOfEachProcess) {
+  run_ranks(2, settings_, true, [](Rank& rank) {
+    std::vector<std::thread> threads;
+    for (int tag = 1; tag <= 3; ++tag)
+      threads.emplace_back([&rank, tag] { exchange_all(rank, 40, tag); });
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+TEST_P(ProcessTest, ReducesOverManySleepingRanks) {
+  run_ranks(8, settings_, false, [](Rank& rank) {
+    core::Op sum(core::OpCode::sum);
+    for (int round = 0; round < 30; ++round) {
+      const int mine = rank.world.rank() + round;
+      int total = -1;
+      EXPECT_TRUE(collective::allreduce(rank.process.engine(), rank.world,
+                                        {.send = &mine,
+                                         .receive = &total,
+                                         .count = 1,
+                                         .type = &rank.integer,
+                                         .op = &sum})
+                      .ok());
+      EXPECT_EQ(total, 28 + 8 * round);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(SingleCopy, ProcessTest, testing::Bool(), [](const auto& parameter) {
+  return parameter.param ? std::string("allowed") : std::string("refused");
+});
+
+}  // namespace
+}  // namespace hawser::session

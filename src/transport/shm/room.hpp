@@ -1,0 +1,43 @@
+// How a sender that finds a channel full is woken when there is room again. It may sleep meanwhile,
+// and the receiver, who frees the room, would have no reason to wake it.
+//
+// The sender raises `wanted`, looks for room once more, and may then sleep. The receiver, after it
+// freed room, takes the wish back and wakes the peers that may have made it.
+// Ordering: the wish must not pass the sender's second look, nor the receiver's look at the wish its
+//           freeing. The same side pays for the fence as in hostmem/wake.hpp: a receiver on its fast
+//           path needs none where the sender, on its slow one, runs membarrier.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "hostmem/wake.hpp"
+#include "transport/shm/layout.hpp"
+
+namespace hawser::transport::shm {
+
+/// The sender found no room. True if it is worth to look again: the wish is new.
+inline bool want_room(RoomWanted& wanted, hostmem::FencePayer payer) {
+  if (wanted.word.load(std::memory_order_relaxed) != 0) return false;
+  wanted.word.store(1, std::memory_order_seq_cst);
+  if (payer == hostmem::FencePayer::sleeper) {
+    platform::global_barrier();
+  } else {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  return true;
+}
+
+/// The receiver freed room. True if somebody waits for it.
+inline bool take_wish(RoomWanted& wanted, hostmem::FencePayer payer) {
+  if (payer == hostmem::FencePayer::waker) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  } else {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  if (wanted.word.load(std::memory_order_relaxed) == 0) [[likely]]
+    return false;
+  return wanted.word.exchange(0, std::memory_order_seq_cst) != 0;
+}
+
+}  // namespace hawser::transport::shm

@@ -1,0 +1,320 @@
+// Point-to-point data: every size and protocol, order, wildcards, send modes, derived datatypes.
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "check.hpp"
+
+namespace {
+
+using namespace multirank;
+
+const MPI_Comm world = MPI_COMM_WORLD;
+constexpr int size_max = 1 << 20;
+constexpr std::array sizes{0,    1,    7,    8,     63,    64,    65,     447,     448,     449,
+                           4095, 4096, 8191, 8192,  8193,  32768, 65535,  65536,   65537,   262144,
+                           (1 << 18) + 1,   size_max - 1,  size_max};
+
+void ring() {
+  const int rank = rank_in(world), size = size_of(world);
+  int token = 0;
+  MPI_Status status;
+  if (rank != 0) MPI_Recv(&token, 1, MPI_INT, rank - 1, 3, world, MPI_STATUS_IGNORE);
+  token += rank;
+  MPI_Request request;
+  MPI_Isend(&token, 1, MPI_INT, (rank + 1) % size, 3, world, &request);
+  if (rank == 0) {
+    int sum = -1;
+    MPI_Recv(&sum, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, world, &status);
+    check_equal(sum, size * (size - 1) / 2, "the token of the ring");
+    check_status(status, size - 1, 3, sizeof(int), "the token of the ring");
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+// Receives are posted before the sends (LATE = false) or after they have begun.
+void every_pair(int bytes, bool late) {
+  const int rank = rank_in(world), size = size_of(world);
+  std::vector<MPI_Request> sends(size), receives(size);
+  std::vector<Bytes> out, in;
+  for (int peer = 0; peer < size; ++peer) {
+    out.push_back(patterned(rank * 64 + peer, bytes));
+    in.emplace_back(bytes + 16, 0xee);
+  }
+  const auto receive = [&] {
+    for (int peer = 0; peer < size; ++peer) {
+      MPI_Irecv(in[peer].data(), bytes + 16, MPI_BYTE, peer, bytes, world, &receives[peer]);
+    }
+  };
+  if (!late) receive();
+  for (int peer = 0; peer < size; ++peer) {
+    MPI_Isend(out[peer].data(), bytes, MPI_BYTE, peer, bytes, world, &sends[peer]);
+  }
+  if (late) receive();
+  std::vector<MPI_Status> statuses(size);
+  MPI_Waitall(size, receives.data(), statuses.data());
+  MPI_Waitall(size, sends.data(), MPI_STATUSES_IGNORE);
+  for (int peer = 0; peer < size; ++peer) {
+    check_status(statuses[peer], peer, bytes, bytes, "every pair");
+    check_pattern(in[peer], peer * 64 + rank, bytes, "every pair");
+    for (int i = bytes; i < bytes + 16; ++i) {
+      check_equal(in[peer][i], 0xee, "a byte behind the message");
+    }
+  }
+}
+
+void every_pair_and_size() {
+  for (int bytes : sizes) {
+    every_pair(bytes, false);
+    every_pair(bytes, true);
+  }
+}
+
+void truncation() {
+  MPI_Comm comm;
+  MPI_Comm_dup(world, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const int rank = rank_in(comm), size = size_of(comm), next = (rank + 1) % size,
+            previous = (rank + size - 1) % size;
+  for (int bytes : {100, 5000, 20000, 300000}) {
+    const Bytes out = patterned(rank, bytes), after = patterned(rank + 1, 10);
+    Bytes in(bytes, 0xee), good(10);
+    std::array<MPI_Request, 2> sends;
+    MPI_Isend(out.data(), bytes, MPI_BYTE, next, 1, comm, &sends[0]);
+    MPI_Isend(after.data(), 10, MPI_BYTE, next, 1, comm, &sends[1]);
+    const int error =
+        MPI_Recv(in.data(), bytes / 2, MPI_BYTE, previous, 1, comm, MPI_STATUS_IGNORE);
+    check_class(error, MPI_ERR_TRUNCATE, "the error class of a message that is too long");
+    for (int i = bytes / 2; i < bytes; ++i) {
+      check_equal(in[i], 0xee, "a byte behind a buffer that is too short");
+    }
+    MPI_Status status;
+    MPI_Recv(good.data(), 10, MPI_BYTE, previous, 1, comm, &status);
+    check_status(status, previous, 1, 10, "the message after one that was too long");
+    check_pattern(good, previous + 1, 10, "the message after one that was too long");
+    MPI_Waitall(2, sends.data(), MPI_STATUSES_IGNORE);
+  }
+  MPI_Comm_free(&comm);
+}
+
+int mixed_size(int index) {
+  constexpr std::array mixed{4, 40, 500, 5000, 70000, 8, 9000, 16, 300, 30000, 4};
+  return mixed[index % mixed.size()];
+}
+
+// Rank 0 takes whatever comes; each sender's messages must come as they were sent.
+void order_with_wildcards() {
+  constexpr int messages = 220;
+  const int rank = rank_in(world), size = size_of(world);
+  if (rank != 0) {
+    for (int i = 0; i < messages; ++i) {
+      const Bytes out = patterned(rank + i, mixed_size(i));
+      MPI_Send(out.data(), mixed_size(i), MPI_BYTE, 0, i, world);
+    }
+    return;
+  }
+  std::vector<int> next(size, 0);
+  Bytes in(70000);
+  for (int i = 0; i < messages * (size - 1); ++i) {
+    MPI_Status status;
+    MPI_Recv(in.data(), 70000, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, world, &status);
+    const int source = status.MPI_SOURCE, index = next[source]++;
+    check_status(status, source, index, mixed_size(index), "messages with wildcards");
+    check_pattern(in, source + index, mixed_size(index), "messages with wildcards");
+  }
+}
+
+// Receives that are posted first match in the order in which they were posted, wildcard or not.
+void order_of_posted() {
+  constexpr int messages = 66;
+  const int rank = rank_in(world), size = size_of(world), next = (rank + 1) % size,
+            previous = (rank + size - 1) % size;
+  std::vector<Bytes> in(messages, Bytes(70000)), out;
+  std::vector<MPI_Request> receives(messages), sends(messages);
+  for (int i = 0; i < messages; ++i) {
+    MPI_Irecv(in[i].data(), 70000, MPI_BYTE, i % 2 ? MPI_ANY_SOURCE : previous,
+              i % 3 ? 5 : MPI_ANY_TAG, world, &receives[i]);
+  }
+  MPI_Barrier(world);
+  for (int i = 0; i < messages; ++i) {
+    out.push_back(patterned(rank + i, mixed_size(i)));
+    MPI_Isend(out[i].data(), mixed_size(i), MPI_BYTE, next, 5, world, &sends[i]);
+  }
+  std::vector<MPI_Status> statuses(messages);
+  MPI_Waitall(messages, receives.data(), statuses.data());
+  MPI_Waitall(messages, sends.data(), MPI_STATUSES_IGNORE);
+  for (int i = 0; i < messages; ++i) {
+    check_status(statuses[i], previous, 5, mixed_size(i), "receives posted first");
+    check_pattern(in[i], previous + i, mixed_size(i), "receives posted first");
+  }
+}
+
+// A synchronous send must not complete before its receive exists.
+void synchronous() {
+  const int rank = rank_in(world), size = size_of(world), partner = rank ^ 1;
+  if (partner >= size) return;
+  for (int bytes : {0, 100, 100000}) {
+    const Bytes out = patterned(rank, bytes);
+    Bytes in(bytes);
+    MPI_Request request;
+    int done = 0;
+    MPI_Issend(out.data(), bytes, MPI_BYTE, partner, 1, world, &request);
+    for (int i = 0; i < 100; ++i) {
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      check(!done, "a synchronous send completed before its receive was posted");
+    }
+    MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner, 2, nullptr, 0, MPI_BYTE, partner, 2, world,
+                 MPI_STATUS_IGNORE);
+    MPI_Recv(in.data(), bytes, MPI_BYTE, partner, 1, world, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check_pattern(in, partner, bytes, "a synchronous send");
+  }
+}
+
+void buffered() {
+  constexpr int messages = 20, bytes = 30000;
+  const int rank = rank_in(world), size = size_of(world), next = (rank + 1) % size,
+            previous = (rank + size - 1) % size;
+  Bytes space(messages * (bytes + MPI_BSEND_OVERHEAD));
+  MPI_Buffer_attach(space.data(), static_cast<int>(space.size()));
+  for (int i = 0; i < messages; ++i) {
+    Bytes out = patterned(rank + i, bytes);
+    MPI_Bsend(out.data(), bytes, MPI_BYTE, next, i, world);
+    out.assign(bytes, 0);
+  }
+  Bytes in(bytes);
+  for (int i = messages - 1; i >= 0; --i) {
+    MPI_Recv(in.data(), bytes, MPI_BYTE, previous, i, world, MPI_STATUS_IGNORE);
+    check_pattern(in, previous + i, bytes, "a buffered send");
+  }
+  void* detached = nullptr;
+  int detached_bytes = 0;
+  MPI_Buffer_detach(&detached, &detached_bytes);
+  check(detached == space.data(), "the buffer that is detached is not the one attached");
+  check_equal(detached_bytes, space.size(), "the size of the buffer that is detached");
+}
+
+void exchanges() {
+  const int rank = rank_in(world), size = size_of(world), next = (rank + 1) % size,
+            previous = (rank + size - 1) % size;
+  for (int bytes : {0, 10, 1000, 50000, size_max}) {
+    const Bytes out = patterned(rank, bytes);
+    Bytes in(bytes), both = out;
+    MPI_Status status;
+    MPI_Sendrecv(out.data(), bytes, MPI_BYTE, next, 7, in.data(), bytes, MPI_BYTE, previous, 7,
+                 world, &status);
+    check_status(status, previous, 7, bytes, "MPI_Sendrecv");
+    check_pattern(in, previous, bytes, "MPI_Sendrecv");
+    MPI_Sendrecv_replace(both.data(), bytes, MPI_BYTE, next, 8, previous, 8, world, &status);
+    check_status(status, previous, 8, bytes, "MPI_Sendrecv_replace");
+    check_pattern(both, previous, bytes, "MPI_Sendrecv_replace");
+  }
+}
+
+void no_process() {
+  MPI_Status status;
+  int value = 42;
+  MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 1, world);
+  MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, 1, world, &status);
+  check_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, "a receive from MPI_PROC_NULL");
+  check_equal(value, 42, "the buffer of a receive from MPI_PROC_NULL");
+  MPI_Probe(MPI_PROC_NULL, 1, world, &status);
+  check_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, "a probe of MPI_PROC_NULL");
+}
+
+void to_itself() {
+  const int rank = rank_in(world);
+  for (int bytes : sizes) {
+    const Bytes out = patterned(rank, bytes);
+    Bytes in(bytes);
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Isend(out.data(), bytes, MPI_BYTE, 0, 1, MPI_COMM_SELF, &request);
+    MPI_Recv(in.data(), bytes, MPI_BYTE, 0, 1, MPI_COMM_SELF, &status);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check_status(status, 0, 1, bytes, "a message to oneself");
+    check_pattern(in, rank, bytes, "a message to oneself");
+  }
+}
+
+// A message of TYPE must hold what MPI_Pack finds in it, and scatter back to the same places.
+void derived(MPI_Datatype type, int count, int extent_bytes) {
+  const int rank = rank_in(world), size = size_of(world), next = (rank + 1) % size,
+            previous = (rank + size - 1) % size, bytes = count * extent_bytes;
+  const Bytes out = patterned(rank, bytes), theirs = patterned(previous, bytes);
+  int packed_max = 0, packed = 0, position = 0;
+  MPI_Type_commit(&type);
+  MPI_Type_size(type, &packed);
+  packed *= count;
+  MPI_Pack_size(count, type, world, &packed_max);
+  Bytes expected(packed_max), in(packed_max), scattered(bytes, 0), expected_scattered(bytes, 0);
+  MPI_Pack(theirs.data(), count, type, expected.data(), packed_max, &position, world);
+  check_equal(position, packed, "the packed size of a datatype");
+  position = 0;
+  MPI_Unpack(expected.data(), packed, &position, expected_scattered.data(), count, type, world);
+  MPI_Status status;
+  MPI_Sendrecv(out.data(), count, type, next, 1, in.data(), packed, MPI_BYTE, previous, 1, world,
+               &status);
+  check_status(status, previous, 1, packed, "a datatype received as bytes");
+  check(in == expected, "a datatype received as bytes differs from MPI_Pack");
+  MPI_Sendrecv(out.data(), count, type, next, 1, scattered.data(), count, type, previous, 1, world,
+               &status);
+  check_status(status, previous, 1, packed, "a datatype received as itself");
+  check(scattered == expected_scattered, "a datatype received as itself differs from MPI_Unpack");
+  MPI_Type_free(&type);
+}
+
+void vectors_by_hand() {
+  const int rank = rank_in(world), size = size_of(world), next = (rank + 1) % size,
+            previous = (rank + size - 1) % size;
+  constexpr int rows = 300;
+  std::vector<int> matrix(rows * rows), column(rows);
+  for (int i = 0; i < rows * rows; ++i) matrix[i] = rank * 1000000 + i;
+  MPI_Datatype type;
+  MPI_Type_vector(rows, 1, rows, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  MPI_Sendrecv(&matrix[5], 1, type, next, 1, column.data(), rows, MPI_INT, previous, 1, world,
+               MPI_STATUS_IGNORE);
+  for (int i = 0; i < rows; ++i) {
+    check_equal(column[i], previous * 1000000 + i * rows + 5, "an element of a column");
+  }
+  MPI_Type_free(&type);
+}
+
+void derived_types() {
+  vectors_by_hand();
+  for (int count : {0, 1, 3, 2000}) {
+    MPI_Datatype type, strided;
+    MPI_Type_vector(3, 2, 4, MPI_INT, &strided);
+    MPI_Type_create_resized(strided, 0, 48, &type);
+    MPI_Type_free(&strided);
+    derived(type, count, 48);
+
+    const std::array lengths{1, 3, 2};
+    const std::array displacements{4, 0, 6};
+    MPI_Type_indexed(3, lengths.data(), displacements.data(), MPI_SHORT, &strided);
+    MPI_Type_create_resized(strided, 0, 20, &type);
+    MPI_Type_free(&strided);
+    derived(type, count, 20);
+
+    const std::array<MPI_Aint, 3> offsets{16, 0, 9};
+    const std::array types{MPI_DOUBLE, MPI_CHAR, MPI_CHAR};
+    const std::array blocks{1, 3, 2};
+    MPI_Type_create_struct(3, blocks.data(), offsets.data(), types.data(), &type);
+    derived(type, count, 24);
+  }
+}
+
+}  // namespace
+
+int main() {
+  const Mpi mpi;
+  // A barrier after each: its wildcards must not find messages of the next.
+  for (const auto section : {ring, every_pair_and_size, truncation, order_with_wildcards,
+                             order_of_posted, synchronous, buffered, exchanges, no_process,
+                             to_itself, derived_types}) {
+    section();
+    MPI_Barrier(world);
+  }
+  passed("p2p");
+}
