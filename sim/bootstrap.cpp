@@ -33,12 +33,12 @@ std::optional<std::uint32_t> Directory::local_rank(std::uint32_t of,
 void Directory::publish(std::uint32_t index, std::string_view key,
                         std::span<const std::byte> value) {
   scheduler_.note("{} publishes {} bytes", index, value.size());
-  scheduler_.after(random_.below(publish_ns_max_),
-                   [this, entry = Key(index, key),
-                    bytes = std::vector<std::byte>(value.begin(), value.end())] {
-                     visible_.emplace(entry, bytes);
-                     for (std::uint32_t i = 0; i < processes_; ++i) scheduler_.wake(i);
-                   });
+  scheduler_.after(
+      random_.below(publish_ns_max_),
+      [this, entry = Key(index, key), bytes = std::vector<std::byte>(value.begin(), value.end())] {
+        visible_.emplace(entry, bytes);
+        for (std::uint32_t i = 0; i < processes_; ++i) scheduler_.wake(i);
+      });
 }
 
 std::optional<std::vector<std::byte>> Directory::look_up(std::uint32_t index,

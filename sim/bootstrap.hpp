@@ -49,8 +49,7 @@ class SimBootstrap final : public bootstrap::Bootstrap {
       : directory_(directory), placement_(directory.placement(index)) {}
 
   [[nodiscard]] const bootstrap::Placement& placement() const override { return placement_; }
-  bootstrap::Result<void> publish(std::string_view key,
-                                  std::span<const std::byte> value) override {
+  bootstrap::Result<void> publish(std::string_view key, std::span<const std::byte> value) override {
     directory_.publish(placement_.self.index, key, value);
     return {};
   }

@@ -106,8 +106,7 @@ void Fiber::switch_to_owner([[maybe_unused]] bool for_ever) {
 #endif
   ::swapcontext(&context_, &owner_);
 #if defined(HAWSER_SIM_ASAN)
-  __sanitizer_finish_switch_fiber(fiber_side_.handle, &owner_side_.stack,
-                                  &owner_side_.stack_bytes);
+  __sanitizer_finish_switch_fiber(fiber_side_.handle, &owner_side_.stack, &owner_side_.stack_bytes);
 #endif
 }
 

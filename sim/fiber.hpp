@@ -1,5 +1,5 @@
-// Fiber: a function with a stack of its own that can be suspended anywhere in it, and resumed by the
-// thread that owns it.
+// Fiber: a function with a stack of its own that can be suspended anywhere in it, and resumed by
+// the thread that owns it.
 //
 // Ownership: owns its stack, below which lies a guard page. Destroy it when it is done or was never
 //            resumed: what lives on a suspended stack would not be destroyed with it.

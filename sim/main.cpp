@@ -29,7 +29,7 @@ struct Options {
 
 // The line that a signal handler writes if product code aborts; a global, since a handler has no
 // other way to anything.
-std::array<char, 256> current_line;  // NOLINT
+std::array<char, 256> current_line;     // NOLINT
 std::array<char, 65536> handler_stack;  // NOLINT: a fiber's stack may be used up
 
 void on_crash(int number) {
@@ -79,8 +79,8 @@ int run_all(const Options& options) {
   const auto all = workloads();
   for (std::uint64_t i = 0; i < options.seeds; ++i) {
     const std::uint64_t seed = options.first + i;
-    const WorkloadEntry* workload = options.workload.empty() ? &all[seed % all.size()]
-                                                             : find_workload(options.workload);
+    const WorkloadEntry* workload =
+        options.workload.empty() ? &all[seed % all.size()] : find_workload(options.workload);
     if (!run_one({seed, workload, options.ranks, options.verbose})) return 1;
     if (options.quiet || Clock::now() - last_report < std::chrono::seconds(5)) continue;
     last_report = Clock::now();

@@ -7,8 +7,7 @@ namespace hawser::sim {
 
 NetworkSettings NetworkSettings::draw(Random& random) {
   NetworkSettings settings;
-  for (std::uint64_t& delay : settings.delay_ns_max)
-    delay = std::uint64_t{100} << random.below(10);
+  for (std::uint64_t& delay : settings.delay_ns_max) delay = std::uint64_t{100} << random.below(10);
   settings.slow_one_in = random.one_in(2) ? 0 : random.between(5, 50);
   settings.connect_ns_max = std::uint64_t{100} << random.below(14);
   settings.queue_slots = std::size_t{1} << random.between(1, 7);
@@ -44,6 +43,7 @@ bool Network::claim_room(std::uint32_t from, std::uint32_t to, ChannelKind kind)
   const bool full =
       used == (kind == ChannelKind::ring ? settings_.ring_slots : settings_.queue_slots);
   if (full) {
+    ++probes_.full;
     if (!settings_.forgets_refused) mailbox.refused_.push_back(from);
     return false;
   }
@@ -78,6 +78,12 @@ void Network::send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
   if (random_.one_in(settings_.slow_one_in)) delay *= random_.between(2, 20);
   Channel& channel = channels_[{from, to, kind_number}];
   channel.last_arrival_ns = std::max(channel.last_arrival_ns, scheduler_.now_ns() + delay);
+  for (const ChannelKind other : {ChannelKind::shared_queue, ChannelKind::ring}) {
+    const auto found = channels_.find({from, to, static_cast<std::uint32_t>(other)});
+    if (found == channels_.end() || found->second.last_arrival_ns <= channel.last_arrival_ns)
+      continue;
+    ++probes_.overtakes;
+  }
   deliver_at(channel.last_arrival_ns, to, {from, Parcel::frame, kind, std::move(data), bytes});
 }
 

@@ -33,10 +33,10 @@ struct NetworkSettings {
   std::size_t ring_slots = 1;
   std::size_t queue_frame_bytes_max = 0;
   std::size_t ring_frame_bytes_max = 0;
-  std::uint64_t no_room_one_in = 0;  // reservations that find none, though there is some
-  std::uint64_t single_copy_one_in = 0;         // pairs that may copy; 0: none
+  std::uint64_t no_room_one_in = 0;      // reservations that find none, though there is some
+  std::uint64_t single_copy_one_in = 0;  // pairs that may copy; 0: none
   std::uint64_t single_copy_refused_one_in = 0;  // copies, in mid-message too
-  std::uint64_t preempted_one_in = 0;           // polls that let another process run first
+  std::uint64_t preempted_one_in = 0;            // polls that let another process run first
   // Planted by tests of the simulator:
   std::optional<std::uint64_t> lost_frame;  // the frame of this number vanishes
   bool forgets_refused = false;             // nobody is told when there is room again
@@ -46,6 +46,17 @@ struct NetworkSettings {
 
 /// What travels.
 enum class Parcel : std::uint8_t { frame, hello, welcome, ring_ask, ring_grant, ring_refuse, lost };
+
+/// How often what happens seldom did; a simulation that never gets there proves nothing about it.
+struct NetworkProbes {
+  std::uint64_t overtakes = 0;  // frames that will arrive before one that was sent earlier
+  std::uint64_t crossed_connects = 0;
+  std::uint64_t rings_granted = 0;
+  std::uint64_t rings_refused = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t copies_refused = 0;
+  std::uint64_t full = 0;  // reservations that found no room
+};
 
 struct Arrival {
   std::uint32_t from;
@@ -81,6 +92,7 @@ class Network {
   [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] const NetworkSettings& settings() const { return settings_; }
+  [[nodiscard]] NetworkProbes& probes() { return probes_; }
   [[nodiscard]] Mailbox& mailbox(std::uint32_t process) { return mailboxes_[process]; }
 
   /// Nothing arrives any more; what is sent to it goes nowhere.
@@ -111,6 +123,7 @@ class Network {
   Random random_;
   std::vector<Mailbox> mailboxes_;
   std::map<ChannelKey, Channel> channels_;
+  NetworkProbes probes_;
   std::uint64_t frames_sent_ = 0;
 };
 

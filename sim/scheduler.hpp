@@ -33,7 +33,7 @@ struct Unwinding {};
 class Scheduler {
  public:
   /// More switches than this are taken for a livelock.
-  static constexpr std::uint64_t switches_max = 20'000'000;
+  static constexpr std::uint64_t switches_max = 5'000'000;
 
   Scheduler(std::uint64_t seed, Trace& trace) : random_(seed, 1), trace_(trace) {}
 

@@ -65,15 +65,16 @@ bool SimLink::ask(ChannelKind kind) {
   return true;
 }
 
-std::int64_t SimLink::get(std::span<const MemoryPiece> local,
-                          std::span<const MemoryPiece> remote) {
+std::int64_t SimLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
   Random& random = network_.random();
   if (!channels_.has(ChannelKind::single_copy)) return -EPERM;
   if (random.one_in(network_.settings().single_copy_refused_one_in)) {
     network_.scheduler().note("{} is refused a copy from {}", self_, peer_);
+    ++network_.probes().copies_refused;
     channels_.remove(ChannelKind::single_copy);
     return -EPERM;
   }
+  ++network_.probes().copies;
   std::uint64_t bytes = 0;
   for (const MemoryPiece& piece : local) bytes += piece.bytes;
   return copy_pieces(local, remote, random.one_in(4) ? 1 + random.below(bytes) : bytes);
@@ -129,8 +130,11 @@ void SimTransport::handle(const Arrival& arrival) {
       network_.free_room(arrival.from, self_.index, arrival.kind);
       return;
     case Parcel::hello:
-      if (!std::exchange(link.announced_, true))
+      if (!std::exchange(link.announced_, true)) {
         sink_.on_link(link, {self_.job, arrival.from, self_.epoch});
+      } else {
+        ++network_.probes().crossed_connects;
+      }
       network_.send_control(self_.index, arrival.from, Parcel::welcome);
       attach(link);
       return;
@@ -143,10 +147,12 @@ void SimTransport::handle(const Arrival& arrival) {
                                                                             : Parcel::ring_refuse);
       return;
     case Parcel::ring_grant:
+      ++network_.probes().rings_granted;
       link.add(ChannelKind::ring);
       sink_.on_channels_changed(link);
       return;
     case Parcel::ring_refuse:
+      ++network_.probes().rings_refused;
       sink_.on_channel_refused(link, ChannelKind::ring);
       return;
     case Parcel::lost:

@@ -79,6 +79,16 @@ struct Simulation {
     self.doing("finalize");
     self.check((*process)->finalize(true));
     self.world = nullptr;
+    add_probes((*process)->backend());
+  }
+
+  void add_probes(const p2p::ChannelBackend& backend) {
+    for (const p2p::SendEntry& entry : p2p::send_protocols)
+      probes.sends[static_cast<std::size_t>(entry.protocol)] += backend.sends_by(entry.protocol);
+    for (const p2p::FetchEntry& entry : p2p::fetch_protocols)
+      probes.fetches[static_cast<std::size_t>(entry.protocol)] +=
+          backend.fetches_by(entry.protocol);
+    probes.unexpected += backend.unexpected_messages();
   }
 
   const std::uint64_t seed;
@@ -91,6 +101,7 @@ struct Simulation {
   Directory directory;
   Network network;
   const std::unique_ptr<Workload> workload;
+  ProcessProbes probes;
 };
 
 }  // namespace
@@ -105,6 +116,8 @@ Outcome simulate(const Plan& plan) {
   outcome.trace_hash = simulation.trace.hash();
   outcome.events = simulation.trace.events();
   outcome.simulated_ns = simulation.scheduler.now_ns();
+  outcome.network = simulation.network.probes();
+  outcome.processes = simulation.probes;
   return outcome;
 }
 

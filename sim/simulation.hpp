@@ -3,6 +3,7 @@
 // Threads: one per simulation; nothing is shared between simulations.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -21,12 +22,21 @@ struct Plan {
   std::function<void(NetworkSettings&)> adjust_network{};
 };
 
+/// What the processes say of themselves at their end, summed up.
+struct ProcessProbes {
+  std::array<std::uint64_t, p2p::send_protocols.size()> sends{};
+  std::array<std::uint64_t, p2p::fetch_protocols.size()> fetches{};
+  std::uint64_t unexpected = 0;
+};
+
 struct Outcome {
   std::string failure;  // empty: none
   int ranks = 0;
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
   std::uint64_t simulated_ns = 0;
+  NetworkProbes network;
+  ProcessProbes processes;
 };
 
 Outcome simulate(const Plan& plan);

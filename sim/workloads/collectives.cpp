@@ -287,11 +287,11 @@ void Caller::allgather_blocks(const Call& call, bool varying) {
                               .in_place = call.in_place},
           equal(got, wanted, send));
   } else {
-    issue(call, allgather, iallgather,
-          AllgatherArguments{.send = send->const_buffer(),
-                             .receive = got->buffer(mine),
-                             .in_place = call.in_place},
-          equal(got, wanted, send));
+    issue(
+        call, allgather, iallgather,
+        AllgatherArguments{
+            .send = send->const_buffer(), .receive = got->buffer(mine), .in_place = call.in_place},
+        equal(got, wanted, send));
   }
 }
 
@@ -439,8 +439,7 @@ void Caller::call_reduce_scatter_block(const Call& call) {
   const Reduction& r = reduction(call);
   const Count count = call.counts[0];
   const Memory send = contribution(r, count * self_.size);
-  const Memory got =
-      call.in_place ? contribution(r, count * self_.size) : memory(*r.type, count);
+  const Memory got = call.in_place ? contribution(r, count * self_.size) : memory(*r.type, count);
   const auto expected = r.expected(0, self_.size - 1, self_.rank * count, count);
   issue(call, reduce_scatter_block, ireduce_scatter_block,
         ReduceScatterBlockArguments{.send = send->data(),

@@ -25,8 +25,9 @@ class Communicators final : public Workload {
   Communicators(Random& random, const core::TypeTable& types) : byte(*types.find(0x247)) {
     const auto count = random.between<std::size_t>(3, 10);
     for (std::size_t i = 0; i < count; ++i)
-      steps.push_back({static_cast<Making>(random.below(static_cast<std::uint64_t>(Making::count_))),
-                       random.below(i + 1), random.next()});
+      steps.push_back(
+          {static_cast<Making>(random.below(static_cast<std::uint64_t>(Making::count_))),
+           random.below(i + 1), random.next()});
   }
   void run(Rank& rank) override;
 
@@ -109,8 +110,8 @@ class Maker {
     const auto key = [&](int rank) { return draw(step, rank + self_.size, 4); };
     const int mine = color(self_.rank);
     Made made;
-    made.comm = self_.check(factory().split(
-        *parent.comm, mine < 0 ? p2p::undefined : mine, key(self_.rank)));
+    made.comm = self_.check(
+        factory().split(*parent.comm, mine < 0 ? p2p::undefined : mine, key(self_.rank)));
     self_.check(static_cast<bool>(made.comm) == (mine >= 0), "split gave the wrong ranks a result");
     std::copy_if(parent.members.begin(), parent.members.end(), std::back_inserter(made.members),
                  [&](int rank) { return color(rank) == mine; });
@@ -154,8 +155,8 @@ class Maker {
     // A leader that is not rank 0 where there is one.
     const int local_leader = half->size() - 1;
     const int remote_leader = is_high ? first_high - 1 : size - 1;
-    made.comm = self_.check(factory().intercomm_create(*half, local_leader, parent.comm.get(),
-                                                       remote_leader, 7));
+    made.comm = self_.check(
+        factory().intercomm_create(*half, local_leader, parent.comm.get(), remote_leader, 7));
     return made;
   }
 
@@ -202,8 +203,8 @@ class Maker {
       const int next = (from + 1) % (comm.is_inter() ? comm.size() : size);
       if (next != comm.rank()) continue;
       int got = -1;
-      self_.check(self_.engine().recv({&got, sizeof(int), &program_.byte}, {&comm, from, 9},
-                                      nullptr));
+      self_.check(
+          self_.engine().recv({&got, sizeof(int), &program_.byte}, {&comm, from, 9}, nullptr));
       self_.check(got / 1000 == peers[static_cast<std::size_t>(from)],
                   "a message of rank {} came from {}", from, got / 1000);
     }

@@ -1,5 +1,5 @@
-// Many sends of one rank that nobody receives for a while: credit runs out, queues are full, and the
-// one that is wanted comes last.
+// Many sends of one rank that nobody receives for a while: credit runs out, queues are full, and
+// the one that is wanted comes last.
 #include "sim/workloads/payload.hpp"
 #include "sim/workloads/workloads.hpp"
 
@@ -45,8 +45,8 @@ class Flood final : public Workload {
   void receive(Rank& self, int from, std::uint32_t number) {
     self.doing("receives message {} of {}", number, from);
     Payload payload(byte_, bytes_[number], false);
-    self.check(self.engine().recv(payload.buffer(), {self.world.get(), from, tag_of(number)},
-                                  nullptr));
+    self.check(
+        self.engine().recv(payload.buffer(), {self.world.get(), from, tag_of(number)}, nullptr));
     self.check(payload.holds(number, bytes_[number]), "message {} of {} is damaged", number, from);
   }
 

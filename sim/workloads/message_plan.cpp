@@ -55,8 +55,7 @@ std::vector<MessagePlan> plan_messages(Random& random, int ranks) {
   const int talkers = random.between(1, ranks);
   const auto count = random.between<std::size_t>(20, 60 + static_cast<std::size_t>(20 * ranks));
   std::vector<MessagePlan> messages;
-  for (std::size_t i = 0; i < count; ++i)
-    messages.push_back(draw_message(random, ranks, talkers));
+  for (std::size_t i = 0; i < count; ++i) messages.push_back(draw_message(random, ranks, talkers));
   return messages;
 }
 

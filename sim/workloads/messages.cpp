@@ -1,4 +1,5 @@
-// Random point-to-point programs (message_plan.hpp): every way to send against every way to receive.
+// Random point-to-point programs (message_plan.hpp): every way to send against every way to
+// receive.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -108,8 +109,7 @@ class Player {
 
   /// A synchronous send must not complete before its receive was posted.
   void check_matched(std::size_t number) {
-    const bool is_certain =
-        program_.messages[number].message_class != MessageClass::any_source;
+    const bool is_certain = program_.messages[number].message_class != MessageClass::any_source;
     self_.check(!is_certain || program_.receive_started[number],
                 "message {}: the synchronous send completed before its receive was posted", number);
   }
@@ -223,15 +223,17 @@ class Player {
   void check_received(Receiving& receiving, const Status& status, const Result<void>& result) {
     receiving.checked = true;
     receiving.status = status;
-    const bool is_any = program_.messages[receiving.number].message_class == MessageClass::any_source;
+    const bool is_any =
+        program_.messages[receiving.number].message_class == MessageClass::any_source;
     const std::size_t number = is_any ? receiving.payload.number() : receiving.number;
     self_.check(number < program_.messages.size(), "receive {}: the message is damaged",
                 receiving.number);
     const MessagePlan& message = program_.messages[number];
     const bool is_truncated = message.bytes > receiving.payload.bytes();
     if (is_truncated) {
-      self_.check(!result.ok() && result.error().code() == static_cast<int>(base::ErrorClass::truncate),
-                  "message {}: was not reported as truncated", number);
+      self_.check(
+          !result.ok() && result.error().code() == static_cast<int>(base::ErrorClass::truncate),
+          "message {}: was not reported as truncated", number);
     } else {
       self_.check(result);
     }

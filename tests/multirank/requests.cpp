@@ -132,7 +132,7 @@ void persistent() {
     MPI_Wait(&requests[0], &statuses[0]);
     check_status(statuses[0], MPI_ANY_SOURCE, MPI_ANY_TAG, 0, "an inactive request");
     for (int round = 0; round < rounds; ++round) {
-      out = patterned(rank_in(world) + round, bytes);
+      std::ranges::copy(patterned(rank_in(world) + round, bytes), out.begin());
       std::fill(in.begin(), in.end(), 0);
       MPI_Startall(2, requests);
       MPI_Waitall(2, requests, statuses);
