@@ -118,8 +118,11 @@ class SimWaiter final : public p2p::Waiter {
   [[nodiscard]] std::uint64_t spin_ns() const override { return 0; }
   [[nodiscard]] std::uint64_t now_ns() const override { return scheduler_.now_ns(); }
   void relax() override { scheduler_.pause(); }
-  void prepare() override { scheduler_.prepare(fiber_); }
-  void sleep() override { scheduler_.sleep(fiber_); }
+  std::uint32_t prepare() override {
+    scheduler_.prepare(fiber_);
+    return 0;
+  }
+  void sleep(std::uint32_t) override { scheduler_.sleep(fiber_); }
   void cancel() override {}
   void wake() override { scheduler_.wake(fiber_); }
 

@@ -11,9 +11,9 @@ namespace hawser::base {
 
 }  // namespace hawser::base
 
-#define HAWSER_ASSERT(condition)                                                  \
-  (static_cast<bool>(condition)                                                   \
-       ? static_cast<void>(0)                                                     \
+#define HAWSER_ASSERT(condition) \
+  (static_cast<bool>(condition)  \
+       ? static_cast<void>(0)    \
        : ::hawser::base::assertion_failed(#condition, __FILE__, __LINE__))
 
 #ifdef NDEBUG

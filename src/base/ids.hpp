@@ -35,7 +35,8 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
 template <>
 struct std::hash<hawser::base::Identity> {
   std::size_t operator()(const hawser::base::Identity& identity) const noexcept {
-    return hawser::base::mix64(identity.job ^ hawser::base::mix64(
-        (static_cast<std::uint64_t>(identity.epoch) << 32) | identity.index));
+    return hawser::base::mix64(
+        identity.job ^
+        hawser::base::mix64((static_cast<std::uint64_t>(identity.epoch) << 32) | identity.index));
   }
 };

@@ -123,9 +123,9 @@ class [[nodiscard]] Result<void> {
 }  // namespace hawser::base
 
 /// Returns the error of EXPRESSION (a Result) from the enclosing function, if it has one.
-#define HAWSER_TRY(expression)                            \
-  do {                                                    \
-    auto hawser_try_result = (expression);                \
-    if (!hawser_try_result.ok()) [[unlikely]]             \
-      return hawser_try_result.take_error();              \
+#define HAWSER_TRY(expression)                \
+  do {                                        \
+    auto hawser_try_result = (expression);    \
+    if (!hawser_try_result.ok()) [[unlikely]] \
+      return hawser_try_result.take_error();  \
   } while (false)

@@ -1,5 +1,5 @@
-// SlotMap: objects under tokens that peers may hold: a token is checked when it comes back, and one of
-// an object that is gone finds nothing.
+// SlotMap: objects under tokens that peers may hold: a token is checked when it comes back, and one
+// of an object that is gone finds nothing.
 //
 // token: 63            32 31             0
 //       +----------------+----------------+

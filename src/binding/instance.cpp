@@ -72,9 +72,7 @@ void Instance::abort(int code, std::string_view sentence) {
   std::abort();  // not reached; GCC does not see that through the virtual call
 }
 
-int Instance::world_rank() const {
-  return static_cast<int>(bootstrap_->placement().self.index);
-}
+int Instance::world_rank() const { return static_cast<int>(bootstrap_->placement().self.index); }
 
 base::Identity Instance::identity() const { return bootstrap_->placement().self; }
 

@@ -1,6 +1,6 @@
 // Instance: the process behind the C binding: made by the first MPI_Init or MPI_Session_init, kept
-// until the OS process exits (DESIGN §7: the bootstrap connects once), used by the world model and any
-// number of sessions.
+// until the OS process exits (DESIGN §7: the bootstrap connects once), used by the world model and
+// any number of sessions.
 //
 // Ownership: owned by the Runtime's global; owns settings, bootstrap and Process.
 // Threads:   acquire and release lock; the rest is the Process's.

@@ -31,14 +31,14 @@ using JobKey = std::array<std::byte, 32>;
 /// What a process is told at its start; constant from then on.
 struct Placement {
   Identity self;
-  std::uint32_t size = 1;        // processes of the job: indices 0 … size-1
+  std::uint32_t size = 1;  // processes of the job: indices 0 … size-1
   JobKey key{};
   int app_number = 0;            // MPI_APPNUM: which program of the command line
   int universe_size = 1;         // MPI_UNIVERSE_SIZE
   std::uint32_t local_rank = 0;  // among the job's processes on this host
   std::uint32_t local_size = 1;
-  int host_cores = 1;            // that the local ranks share
-  std::string launcher;          // "hawser mpirun", "none", …
+  int host_cores = 1;    // that the local ranks share
+  std::string launcher;  // "hawser mpirun", "none", …
 };
 
 class Bootstrap {

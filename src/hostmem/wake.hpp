@@ -1,13 +1,14 @@
 // Wake words: how the processes of one host wake each other (DESIGN §6).
 //
 // WakeArea: one WakeWord per local process, in memory that all of them share from the start.
-// Sleeper:  announce() stores `asleep`; then it looks for work once more; then sleep() waits on the
-//           futex until somebody stored `awake`.
-// Waker:    makes its message visible, then wake(): if the word says `asleep`, store `awake` and
-//           wake the futex.
-// Ordering: the waker's message store must not pass its load of the word, nor the sleeper's store
-// of
-//           the word its look for work. One side pays for the fence, job-wide, fixed at start:
+// Sleeper:  announce() raises the word's `asleep` bit and takes the word as its ticket; then it looks
+//           for work once more; then sleep() waits on the futex while the word is still the ticket.
+// Waker:    makes its message visible, then wake(): if the bit is up, lower it, count one wake-up
+//           more in the rest of the word, and wake the futex.
+// Threads:  several threads of a process may sleep on its word. The count keeps one of them from
+//           sleeping through a wake-up because another has raised the bit again since.
+// Ordering: the waker's message store must not pass its load of the word, nor the sleeper's change
+//           of the word its look for work. One side pays for the fence, job-wide, fixed at start:
 //           the sleeper (membarrier) where cores are free, so that a send costs no fence; the
 //           waker where ranks outnumber cores and sleeping is the common case.
 // Crash safety: a word of a dead process is only ever stored to.
@@ -24,10 +25,14 @@ namespace hawser::hostmem {
 enum class FencePayer : std::uint8_t { sleeper, waker };
 
 struct alignas(64) WakeWord {
-  static constexpr std::uint32_t awake = 0;
   static constexpr std::uint32_t asleep = 1;
+  static constexpr std::uint32_t one_wake_up = 2;
 
+  /// 31 bits of wake-ups so far, wrapping; bit 0: asleep.
   std::atomic<std::uint32_t> word;
+  [[nodiscard]] bool is_asleep() const {
+    return (word.load(std::memory_order_relaxed) & asleep) != 0;
+  }
   /// Raised by a process that knocks at this one's door (a connection waits to be accepted), so
   /// that polling needs no system call. Cleared by the owner before it looks.
   std::atomic<std::uint32_t> knock;
@@ -43,20 +48,23 @@ class Sleeper {
  public:
   Sleeper(WakeWord& word, FencePayer payer) : word_(word), payer_(payer) {}
 
-  void announce() {
-    word_.word.store(WakeWord::asleep, std::memory_order_relaxed);
+  std::uint32_t announce() {
+    const std::uint32_t ticket =
+        word_.word.fetch_or(WakeWord::asleep, std::memory_order_relaxed) | WakeWord::asleep;
     if (payer_ == FencePayer::sleeper) {
       platform::global_barrier();
     } else {
       // Not a seq_cst store alone: that would not order the loads of the look behind it.
       std::atomic_thread_fence(std::memory_order_seq_cst);
     }
+    return ticket;
   }
-  void sleep() {
-    while (word_.word.load(std::memory_order_acquire) == WakeWord::asleep)
-      platform::futex_wait(word_.word, WakeWord::asleep);
+  void sleep(std::uint32_t ticket) {
+    while (word_.word.load(std::memory_order_acquire) == ticket)
+      platform::futex_wait(word_.word, ticket);
   }
-  void cancel() { word_.word.store(WakeWord::awake, std::memory_order_relaxed); }
+  /// Of a process that sleeps in one thread only; with several, rouse() them afterwards.
+  void cancel() { word_.word.fetch_and(~WakeWord::asleep, std::memory_order_relaxed); }
 
  private:
   WakeWord& word_;
@@ -76,7 +84,7 @@ class Waker {
       // The sleeper's membarrier orders us; the compiler must not.
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
-    if (word.word.load(std::memory_order_relaxed) == WakeWord::asleep) [[unlikely]]
+    if (word.is_asleep()) [[unlikely]]
       rouse(word);
   }
   /// Wakes whatever the word says; for knocks and for threads of one process.

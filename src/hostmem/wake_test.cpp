@@ -26,11 +26,11 @@ class Wake : public ::testing::TestWithParam<FencePayer> {
 TEST_P(Wake, WhoIsWokenBeforeItSleepsDoesNotSleep) {
   WakeWord word{};
   Sleeper sleeper(word, GetParam());
-  sleeper.announce();
-  EXPECT_EQ(word.word, WakeWord::asleep);
+  const std::uint32_t ticket = sleeper.announce();
+  EXPECT_TRUE(word.is_asleep());
   Waker(GetParam()).wake(word);
-  EXPECT_EQ(word.word, WakeWord::awake);
-  sleeper.sleep();
+  EXPECT_FALSE(word.is_asleep());
+  sleeper.sleep(ticket);
 }
 
 TEST_P(Wake, CancellingLeavesTheWordAwake) {
@@ -38,7 +38,7 @@ TEST_P(Wake, CancellingLeavesTheWordAwake) {
   Sleeper sleeper(word, GetParam());
   sleeper.announce();
   sleeper.cancel();
-  EXPECT_EQ(word.word, WakeWord::awake);
+  EXPECT_FALSE(word.is_asleep());
 }
 
 TEST_P(Wake, ASleeperSleepsUntilItIsWoken) {
@@ -46,11 +46,11 @@ TEST_P(Wake, ASleeperSleepsUntilItIsWoken) {
   std::atomic<bool> woke{false};
   std::thread thread([&] {
     Sleeper sleeper(word, GetParam());
-    sleeper.announce();
-    sleeper.sleep();
+    const std::uint32_t ticket = sleeper.announce();
+    sleeper.sleep(ticket);
     woke = true;
   });
-  while (word.word != WakeWord::asleep) ::sched_yield();
+  while (!word.is_asleep()) ::sched_yield();
   std::this_thread::sleep_for(20ms);
   EXPECT_FALSE(woke);
   // A futex that is woken while its word still says asleep is no wake-up.
@@ -61,11 +61,22 @@ TEST_P(Wake, ASleeperSleepsUntilItIsWoken) {
   thread.join();
 }
 
+TEST_P(Wake, AnotherThreadsAnnouncementHidesNoWakeUp) {
+  WakeWord word{};
+  Sleeper first(word, GetParam());
+  Sleeper second(word, GetParam());
+  const std::uint32_t ticket = first.announce();
+  Waker::rouse(word);
+  second.announce();
+  first.sleep(ticket);  // would hang if it took the second announcement for its own
+  EXPECT_TRUE(word.is_asleep());
+}
+
 TEST_P(Wake, WakingWhoIsAwakeTouchesNothing) {
   WakeWord word{};
   word.knock = 1;
   Waker(GetParam()).wake(word);
-  EXPECT_EQ(word.word, WakeWord::awake);
+  EXPECT_FALSE(word.is_asleep());
   EXPECT_EQ(word.knock, 1U);
 }
 
@@ -84,11 +95,11 @@ void play(Table& table, std::uint32_t me, std::uint32_t rounds, FencePayer payer
       return table.turn.load(std::memory_order_acquire) == 2 * i + me;
     };
     while (!is_my_turn()) {
-      sleeper.announce();
+      const std::uint32_t ticket = sleeper.announce();
       if (is_my_turn()) {
         sleeper.cancel();
       } else {
-        sleeper.sleep();
+        sleeper.sleep(ticket);
       }
     }
     table.turn.store(2 * i + me + 1, std::memory_order_release);

@@ -29,7 +29,8 @@ class ProcNullMessage final : public Message {
 };
 
 Result<void> result_of(const Request& request) {
-  if (request.error() == nullptr) [[likely]] return {};
+  if (request.error() == nullptr) [[likely]]
+    return {};
   return *request.error();
 }
 

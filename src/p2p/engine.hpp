@@ -121,13 +121,13 @@ void Engine::wait_until(Done&& done) {
     }
     // Announce, look once more, then sleep: a message that arrives in between wakes us.
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    waiter_.prepare();
+    const std::uint32_t ticket = waiter_.prepare();
     if (done() || progress()) {
       waiter_.cancel();
       // Another thread may have gone to sleep on the announcement that we took back.
       if (threaded_) waiter_.wake();
     } else {
-      waiter_.sleep();
+      waiter_.sleep(ticket);
     }
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
     idle_since_ns = 0;

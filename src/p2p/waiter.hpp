@@ -19,8 +19,9 @@ class Waiter {
   [[nodiscard]] virtual std::uint64_t now_ns() const = 0;
   /// Between two polls of a spinning waiter.
   virtual void relax() = 0;
-  virtual void prepare() = 0;
-  virtual void sleep() = 0;
+  /// The ticket that sleep() wants: several threads of a process may wait at a time.
+  virtual std::uint32_t prepare() = 0;
+  virtual void sleep(std::uint32_t ticket) = 0;
   virtual void cancel() = 0;
   /// Wakes every thread of this process that sleeps here.
   virtual void wake() = 0;

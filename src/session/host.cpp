@@ -26,12 +26,12 @@ Result<std::unique_ptr<HostSurroundings>> HostSurroundings::create(bootstrap::Bo
       oversubscribed ? settings.wait.spin_oversubscribed_us : settings.wait.spin_us;
   // Job-wide: it follows from numbers that all local processes share, and each of them registers.
   // A kernel without membarrier lacks it for all of them.
-  const bool sleeper_pays = !oversubscribed && settings.wait.sleeper_fences &&
-                            platform::register_global_barrier();
-  return std::unique_ptr<HostSurroundings>(new HostSurroundings(
-      bootstrap, settings, std::move(*memory),
-      sleeper_pays ? hostmem::FencePayer::sleeper : hostmem::FencePayer::waker,
-      static_cast<std::uint64_t>(spin_us) * 1000));
+  const bool sleeper_pays =
+      !oversubscribed && settings.wait.sleeper_fences && platform::register_global_barrier();
+  return std::unique_ptr<HostSurroundings>(
+      new HostSurroundings(bootstrap, settings, std::move(*memory),
+                           sleeper_pays ? hostmem::FencePayer::sleeper : hostmem::FencePayer::waker,
+                           static_cast<std::uint64_t>(spin_us) * 1000));
 }
 
 HostSurroundings::HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settings& settings,

@@ -1,5 +1,5 @@
-// Process: everything that one MPI process is made of, put together and torn down in order. There is
-// no state of it anywhere else, so that a simulation runs thousands of them in one OS process.
+// Process: everything that one MPI process is made of, put together and torn down in order. There
+// is no state of it anywhere else, so that a simulation runs thousands of them in one OS process.
 //
 // Surroundings: what differs between a real host and a simulation; host.hpp makes those of a real
 //               host.

@@ -44,8 +44,7 @@ void run_ranks(int size, const Settings& settings, bool threaded,
   for (int index = 0; index < size; ++index) {
     ranks.emplace_back([&, index] {
       platform::FileDescriptor fd(::fcntl(job->fd().get(), F_DUPFD_CLOEXEC, 0));
-      auto bootstrap =
-          bootstrap::LocalBootstrap::join(fd, static_cast<std::uint32_t>(index));
+      auto bootstrap = bootstrap::LocalBootstrap::join(fd, static_cast<std::uint32_t>(index));
       ASSERT_TRUE(bootstrap.ok()) << bootstrap.error().sentence();
       auto host = HostSurroundings::create(**bootstrap, settings);
       ASSERT_TRUE(host.ok()) << host.error().sentence();
@@ -130,13 +129,11 @@ TEST_P(ProcessTest, ReducesOverManySleepingRanks) {
     for (int round = 0; round < 30; ++round) {
       const int mine = rank.world.rank() + round;
       int total = -1;
-      EXPECT_TRUE(collective::allreduce(rank.process.engine(), rank.world,
-                                        {.send = &mine,
-                                         .receive = &total,
-                                         .count = 1,
-                                         .type = &rank.integer,
-                                         .op = &sum})
-                      .ok());
+      EXPECT_TRUE(
+          collective::allreduce(
+              rank.process.engine(), rank.world,
+              {.send = &mine, .receive = &total, .count = 1, .type = &rank.integer, .op = &sum})
+              .ok());
       EXPECT_EQ(total, 28 + 8 * round);
     }
   });

@@ -17,7 +17,7 @@ namespace hawser::session {
 struct WaitSettings {
   std::int64_t spin_us = 1000;  // polling before sleeping, where each local rank has a core
   std::int64_t spin_oversubscribed_us = 0;
-  bool sleeper_fences = true;   // where cores are free; see hostmem/wake.hpp
+  bool sleeper_fences = true;  // where cores are free; see hostmem/wake.hpp
 };
 
 struct Settings {

@@ -19,9 +19,9 @@ std::vector<int> prime_factors(int n) {
   return factors;
 }
 
-/// Extents of COUNT dimensions with product N, balanced: the search gives each prime factor, largest
-/// first, to every dimension in turn and keeps the grid with the smallest largest extent, then the
-/// largest smallest one. Equal extents are tried once.
+/// Extents of COUNT dimensions with product N, balanced: the search gives each prime factor,
+/// largest first, to every dimension in turn and keeps the grid with the smallest largest extent,
+/// then the largest smallest one. Equal extents are tried once.
 class Balancer {
  public:
   Balancer(int n, std::size_t count) : factors_(prime_factors(n)), extents_(count, 1) {
@@ -61,9 +61,9 @@ base::Result<void> fill_dimensions(int processes, std::span<int> dims) {
   std::size_t free = 0;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0)
-      return base::Error(base::ErrorClass::dims,
-                         fmt::format("entry {} of 'dims' is {}; it must not be negative", i,
-                                     dims[i]));
+      return base::Error(
+          base::ErrorClass::dims,
+          fmt::format("entry {} of 'dims' is {}; it must not be negative", i, dims[i]));
     if (dims[i] == 0) {
       ++free;
     } else if (left % dims[i] == 0) {

@@ -1,5 +1,5 @@
-// What the programs of this folder share: MPI for the length of main(), checks that end the job with
-// a sentence, and bytes that tell who sent them.
+// What the programs of this folder share: MPI for the length of main(), checks that end the job
+// with a sentence, and bytes that tell who sent them.
 //
 // Threads: any; a failed check ends the whole job from whichever thread finds it.
 #pragma once
@@ -68,8 +68,7 @@ inline void check_pattern(const Bytes& bytes, int seed, int size, const char* wh
   }
 }
 
-inline void check_status(const MPI_Status& status, int source, int tag, int bytes,
-                         const char* what,
+inline void check_status(const MPI_Status& status, int source, int tag, int bytes, const char* what,
                          const std::source_location& where = std::source_location::current()) {
   int count = -1;
   MPI_Get_count(&status, MPI_BYTE, &count);

@@ -14,7 +14,9 @@ void run(Mode mode, int (*blocking)(Arguments...), Nonblocking nonblocking,
          std::type_identity_t<Arguments>... arguments) {
   MPI_Request request = MPI_REQUEST_NULL;
   switch (mode) {
-    case Mode::blocking: blocking(arguments...); return;
+    case Mode::blocking:
+      blocking(arguments...);
+      return;
     case Mode::nonblocking:
       nonblocking(arguments..., &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -1,6 +1,6 @@
 // Every collective of an intracommunicator, blocking and nonblocking, against values that
-// are computed here: several sizes, in place, zero counts, an operation that does not commute; on the
-// world and on its halves.
+// are computed here: several sizes, in place, zero counts, an operation that does not commute; on
+// the world and on its halves.
 #include <array>
 #include <cstdint>
 #include <numeric>
@@ -47,24 +47,24 @@ void gather_and_scatter(const Case& c) {
     const bool is_root = c.rank == root;
     const std::vector<int> mine = values(c.rank, 0, c.block);
     std::vector<int> all(is_root ? c.block * c.size : 0), back(c.block, -1);
-    run(c.mode, MPI_Gather, MPI_Igather, mine.data(), c.block, MPI_INT,
-        all.data(), c.block, MPI_INT, root, c.comm);
+    run(c.mode, MPI_Gather, MPI_Igather, mine.data(), c.block, MPI_INT, all.data(), c.block,
+        MPI_INT, root, c.comm);
     for (int r = 0; is_root && r < c.size; ++r) {
       for (int i = 0; i < c.block; ++i) {
         check_equal(all[r * c.block + i], value(r, i), "an element of MPI_Gather");
       }
     }
-    run(c.mode, MPI_Scatter, MPI_Iscatter, all.data(), c.block, MPI_INT,
-        back.data(), c.block, MPI_INT, root, c.comm);
+    run(c.mode, MPI_Scatter, MPI_Iscatter, all.data(), c.block, MPI_INT, back.data(), c.block,
+        MPI_INT, root, c.comm);
     check(back == mine, "MPI_Scatter");
     const void* const from = is_root ? MPI_IN_PLACE : mine.data();
     void* const to = is_root ? MPI_IN_PLACE : back.data();
     const std::vector<int> before = all;
-    run(c.mode, MPI_Gather, MPI_Igather, from, c.block, MPI_INT, all.data(),
-        c.block, MPI_INT, root, c.comm);
+    run(c.mode, MPI_Gather, MPI_Igather, from, c.block, MPI_INT, all.data(), c.block, MPI_INT, root,
+        c.comm);
     check(all == before, "MPI_Gather in place");
-    run(c.mode, MPI_Scatter, MPI_Iscatter, all.data(), c.block, MPI_INT, to,
-        c.block, MPI_INT, root, c.comm);
+    run(c.mode, MPI_Scatter, MPI_Iscatter, all.data(), c.block, MPI_INT, to, c.block, MPI_INT, root,
+        c.comm);
     check(all == before && back == mine, "MPI_Scatter in place");
   }
 }
@@ -94,27 +94,27 @@ void ragged(const Case& c) {
   const int mine_count = layout.counts[c.rank], root = c.size / 2;
   const std::vector<int> mine = values(c.rank, 0, mine_count);
   std::vector<int> all(layout.total, -1), back(mine_count, -2);
-  run(c.mode, MPI_Gatherv, MPI_Igatherv, mine.data(), mine_count, MPI_INT,
-      all.data(), layout.counts.data(), layout.displacements.data(), MPI_INT, root, c.comm);
+  run(c.mode, MPI_Gatherv, MPI_Igatherv, mine.data(), mine_count, MPI_INT, all.data(),
+      layout.counts.data(), layout.displacements.data(), MPI_INT, root, c.comm);
   if (c.rank == root) layout.check_all(all, "an element of MPI_Gatherv");
   run(c.mode, MPI_Scatterv, MPI_Iscatterv, all.data(), layout.counts.data(),
       layout.displacements.data(), MPI_INT, back.data(), mine_count, MPI_INT, root, c.comm);
   check(back == mine, "MPI_Scatterv");
   all.assign(all.size(), -1);
-  run(c.mode, MPI_Allgatherv, MPI_Iallgatherv, mine.data(), mine_count,
-      MPI_INT, all.data(), layout.counts.data(), layout.displacements.data(), MPI_INT, c.comm);
+  run(c.mode, MPI_Allgatherv, MPI_Iallgatherv, mine.data(), mine_count, MPI_INT, all.data(),
+      layout.counts.data(), layout.displacements.data(), MPI_INT, c.comm);
   layout.check_all(all, "an element of MPI_Allgatherv");
 }
 
 void allgather(const Case& c) {
   const std::vector<int> mine = values(c.rank, 0, c.block);
   std::vector<int> all(c.block * c.size, -1);
-  run(c.mode, MPI_Allgather, MPI_Iallgather, mine.data(), c.block, MPI_INT,
-      all.data(), c.block, MPI_INT, c.comm);
+  run(c.mode, MPI_Allgather, MPI_Iallgather, mine.data(), c.block, MPI_INT, all.data(), c.block,
+      MPI_INT, c.comm);
   std::vector<int> in_place(all.size(), -1);
   std::copy(mine.begin(), mine.end(), in_place.begin() + c.rank * c.block);
-  run(c.mode, MPI_Allgather, MPI_Iallgather, MPI_IN_PLACE, 0, MPI_INT,
-      in_place.data(), c.block, MPI_INT, c.comm);
+  run(c.mode, MPI_Allgather, MPI_Iallgather, MPI_IN_PLACE, 0, MPI_INT, in_place.data(), c.block,
+      MPI_INT, c.comm);
   for (int r = 0; r < c.size; ++r) {
     for (int i = 0; i < c.block; ++i) {
       check_equal(all[r * c.block + i], value(r, i), "an element of MPI_Allgather");
@@ -130,12 +130,12 @@ void alltoall(const Case& c) {
     for (int x : values(c.rank, 7 * r, c.block)) out.push_back(x);
     for (int x : values(r, 7 * c.rank, c.block)) expected.push_back(x);
   }
-  run(c.mode, MPI_Alltoall, MPI_Ialltoall, out.data(), c.block, MPI_INT,
-      in.data(), c.block, MPI_INT, c.comm);
+  run(c.mode, MPI_Alltoall, MPI_Ialltoall, out.data(), c.block, MPI_INT, in.data(), c.block,
+      MPI_INT, c.comm);
   check(in == expected, "MPI_Alltoall");
   in = out;
-  run(c.mode, MPI_Alltoall, MPI_Ialltoall, MPI_IN_PLACE, 0, MPI_INT, in.data(),
-      c.block, MPI_INT, c.comm);
+  run(c.mode, MPI_Alltoall, MPI_Ialltoall, MPI_IN_PLACE, 0, MPI_INT, in.data(), c.block, MPI_INT,
+      c.comm);
   check(in == expected, "MPI_Alltoall in place");
 
   const std::vector<int> counts(c.size, c.block);
@@ -151,14 +151,13 @@ void alltoall(const Case& c) {
     for (int x : values(r, 7 * c.rank, c.block)) reversed_in.push_back(x);
   }
   in.assign(in.size(), -1);
-  run(c.mode, MPI_Alltoallv, MPI_Ialltoallv, reversed_out.data(),
-      counts.data(), displacements.data(), MPI_INT, in.data(), counts.data(), displacements.data(),
-      MPI_INT, c.comm);
+  run(c.mode, MPI_Alltoallv, MPI_Ialltoallv, reversed_out.data(), counts.data(),
+      displacements.data(), MPI_INT, in.data(), counts.data(), displacements.data(), MPI_INT,
+      c.comm);
   check(in == reversed_in, "MPI_Alltoallv");
   in.assign(in.size(), -1);
-  run(c.mode, MPI_Alltoallw, MPI_Ialltoallw, reversed_out.data(),
-      counts.data(), bytes.data(), types.data(), in.data(), counts.data(), bytes.data(),
-      types.data(), c.comm);
+  run(c.mode, MPI_Alltoallw, MPI_Ialltoallw, reversed_out.data(), counts.data(), bytes.data(),
+      types.data(), in.data(), counts.data(), bytes.data(), types.data(), c.comm);
   check(in == reversed_in, "MPI_Alltoallw");
 }
 
@@ -166,28 +165,27 @@ void sums(const Case& c) {
   const std::vector<int> mine = values(c.rank, 0, c.n);
   std::vector<int> expected(c.n), result(c.n, -1);
   for (int i = 0; i < c.n; ++i) expected[i] = sum(c.size, i);
-  run(c.mode, MPI_Allreduce, MPI_Iallreduce, mine.data(), result.data(), c.n,
-      MPI_INT, MPI_SUM, c.comm);
+  run(c.mode, MPI_Allreduce, MPI_Iallreduce, mine.data(), result.data(), c.n, MPI_INT, MPI_SUM,
+      c.comm);
   check(result == expected, "MPI_Allreduce");
   result = mine;
-  run(c.mode, MPI_Allreduce, MPI_Iallreduce, MPI_IN_PLACE, result.data(), c.n,
-      MPI_INT, MPI_SUM, c.comm);
+  run(c.mode, MPI_Allreduce, MPI_Iallreduce, MPI_IN_PLACE, result.data(), c.n, MPI_INT, MPI_SUM,
+      c.comm);
   check(result == expected, "MPI_Allreduce in place");
   for (int root : {0, c.size - 1}) {
     result.assign(result.size(), -1);
-    run(c.mode, MPI_Reduce, MPI_Ireduce, mine.data(), result.data(), c.n, MPI_INT,
-        MPI_SUM, root, c.comm);
+    run(c.mode, MPI_Reduce, MPI_Ireduce, mine.data(), result.data(), c.n, MPI_INT, MPI_SUM, root,
+        c.comm);
     check(c.rank != root || result == expected, "MPI_Reduce");
     result = mine;
     const void* const from = c.rank == root ? MPI_IN_PLACE : mine.data();
-    run(c.mode, MPI_Reduce, MPI_Ireduce, from, result.data(), c.n, MPI_INT,
-        MPI_SUM, root, c.comm);
+    run(c.mode, MPI_Reduce, MPI_Ireduce, from, result.data(), c.n, MPI_INT, MPI_SUM, root, c.comm);
     check(result == (c.rank == root ? expected : mine), "MPI_Reduce in place");
   }
   std::vector<int> block(c.block, -1);
   const std::vector<int> whole = values(c.rank, 0, c.block * c.size);
-  run(c.mode, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
-      whole.data(), block.data(), c.block, MPI_INT, MPI_SUM, c.comm);
+  run(c.mode, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, whole.data(), block.data(),
+      c.block, MPI_INT, MPI_SUM, c.comm);
   for (int i = 0; i < c.block; ++i) {
     check_equal(block[i], sum(c.size, c.rank * c.block + i), "MPI_Reduce_scatter_block");
   }
@@ -213,8 +211,8 @@ void compose(void* in, void* inout, int* count, MPI_Datatype*) {
 std::vector<Affine> functions(int rank, int count) {
   std::vector<Affine> all;
   for (int i = 0; i < count; ++i) {
-    all.push_back({static_cast<std::uint32_t>(2 * rank + 3 + i % 5),
-                   static_cast<std::uint32_t>(rank + i)});
+    all.push_back(
+        {static_cast<std::uint32_t>(2 * rank + 3 + i % 5), static_cast<std::uint32_t>(rank + i)});
   }
   return all;
 }
@@ -237,20 +235,16 @@ void in_rank_order(const Case& c) {
   MPI_Op_create(compose, 0, &op);
   const std::vector<Affine> mine = functions(c.rank, c.n), all = prefix(c.size, c.n);
   std::vector<Affine> result(c.n);
-  run(c.mode, MPI_Allreduce, MPI_Iallreduce, mine.data(), result.data(), c.n,
-      type, op, c.comm);
+  run(c.mode, MPI_Allreduce, MPI_Iallreduce, mine.data(), result.data(), c.n, type, op, c.comm);
   check(result == all, "MPI_Allreduce that does not commute");
   for (int root : {0, c.size / 2}) {
-    run(c.mode, MPI_Reduce, MPI_Ireduce, mine.data(), result.data(), c.n, type,
-        op, root, c.comm);
+    run(c.mode, MPI_Reduce, MPI_Ireduce, mine.data(), result.data(), c.n, type, op, root, c.comm);
     check(c.rank != root || result == all, "MPI_Reduce that does not commute");
   }
-  run(c.mode, MPI_Scan, MPI_Iscan, mine.data(), result.data(), c.n, type, op,
-      c.comm);
+  run(c.mode, MPI_Scan, MPI_Iscan, mine.data(), result.data(), c.n, type, op, c.comm);
   check(result == prefix(c.rank + 1, c.n), "MPI_Scan");
   result = mine;
-  run(c.mode, MPI_Exscan, MPI_Iexscan, MPI_IN_PLACE, result.data(), c.n, type, op,
-      c.comm);
+  run(c.mode, MPI_Exscan, MPI_Iexscan, MPI_IN_PLACE, result.data(), c.n, type, op, c.comm);
   check(c.rank == 0 || result == prefix(c.rank, c.n), "MPI_Exscan in place");
 
   std::vector<int> counts(c.size, 0);
@@ -259,8 +253,8 @@ void in_rank_order(const Case& c) {
   }
   const int before = std::accumulate(counts.begin(), counts.begin() + c.rank, 0);
   result.assign(counts[c.rank], {});
-  run(c.mode, MPI_Reduce_scatter, MPI_Ireduce_scatter, mine.data(),
-      result.data(), counts.data(), type, op, c.comm);
+  run(c.mode, MPI_Reduce_scatter, MPI_Ireduce_scatter, mine.data(), result.data(), counts.data(),
+      type, op, c.comm);
   check(std::equal(result.begin(), result.end(), all.begin() + before),
         "MPI_Reduce_scatter that does not commute");
   MPI_Op_free(&op);
@@ -287,8 +281,8 @@ void all_on(MPI_Comm comm) {
   for (const Mode mode : {Mode::blocking, Mode::nonblocking}) {
     for (int n : {0, 1, 7, 1000, 100000}) {
       const Case c{comm, mode, n};
-      for (const auto collective : {barrier, bcast, gather_and_scatter, ragged, allgather, alltoall,
-                                    sums, in_rank_order}) {
+      for (const auto collective :
+           {barrier, bcast, gather_and_scatter, ragged, allgather, alltoall, sums, in_rank_order}) {
         collective(c);
       }
     }

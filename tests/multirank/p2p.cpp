@@ -11,9 +11,10 @@ using namespace multirank;
 
 const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int size_max = 1 << 20;
-constexpr std::array sizes{0,    1,    7,    8,     63,    64,    65,     447,     448,     449,
-                           4095, 4096, 8191, 8192,  8193,  32768, 65535,  65536,   65537,   262144,
-                           (1 << 18) + 1,   size_max - 1,  size_max};
+constexpr std::array sizes{
+    0,       1,    7,    8,    63,    64,    65,    447,   448,    449,           4095,
+    4096,    8191, 8192, 8193, 32768, 65535, 65536, 65537, 262144, (1 << 18) + 1, size_max - 1,
+    size_max};
 
 void ring() {
   const int rank = rank_in(world), size = size_of(world);
@@ -310,9 +311,9 @@ void derived_types() {
 int main() {
   const Mpi mpi;
   // A barrier after each: its wildcards must not find messages of the next.
-  for (const auto section : {ring, every_pair_and_size, truncation, order_with_wildcards,
-                             order_of_posted, synchronous, buffered, exchanges, no_process,
-                             to_itself, derived_types}) {
+  for (const auto section :
+       {ring, every_pair_and_size, truncation, order_with_wildcards, order_of_posted, synchronous,
+        buffered, exchanges, no_process, to_itself, derived_types}) {
     section();
     MPI_Barrier(world);
   }

@@ -15,10 +15,10 @@ void ring(int send_partitions, int receive_partitions, int total) {
   const int each = total / send_partitions, each_received = total / receive_partitions;
   std::vector<int> out(total), in(total);
   MPI_Request send, receive;
-  MPI_Psend_init(out.data(), send_partitions, each, MPI_INT, next, 3, MPI_COMM_WORLD,
-                 MPI_INFO_NULL, &send);
-  MPI_Precv_init(in.data(), receive_partitions, each_received, MPI_INT, previous, 3,
-                 MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
+  MPI_Psend_init(out.data(), send_partitions, each, MPI_INT, next, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
+                 &send);
+  MPI_Precv_init(in.data(), receive_partitions, each_received, MPI_INT, previous, 3, MPI_COMM_WORLD,
+                 MPI_INFO_NULL, &receive);
   for (int round = 0; round < 4; ++round) {
     in.assign(in.size(), -1);
     MPI_Start(&receive);

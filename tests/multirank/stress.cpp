@@ -1,6 +1,6 @@
 // Random messages for about two seconds: `stress [SEED]`. In each round every rank derives the same
-// list of messages (source, destination, tag, size) from the seed, posts its part in an order of its
-// own, and checks what it gets. A failure prints the round; the seed is the argument.
+// list of messages (source, destination, tag, size) from the seed, posts its part in an order of
+// its own, and checks what it gets. A failure prints the round; the seed is the argument.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -22,10 +22,14 @@ struct Message {
 
 int random_bytes(std::mt19937_64& random) {
   switch (random() % 4) {
-    case 0: return static_cast<int>(random() % 64);
-    case 1: return static_cast<int>(random() % 1024);
-    case 2: return static_cast<int>(random() % 16384);
-    default: return static_cast<int>(random() % 102401);
+    case 0:
+      return static_cast<int>(random() % 64);
+    case 1:
+      return static_cast<int>(random() % 1024);
+    case 2:
+      return static_cast<int>(random() % 16384);
+    default:
+      return static_cast<int>(random() % 102401);
   }
 }
 
@@ -33,7 +37,7 @@ std::vector<Message> messages_of(std::uint64_t seed, int size) {
   std::mt19937_64 random(seed);
   std::vector<Message> messages(static_cast<std::size_t>(20 * size));
   const auto ranks = static_cast<std::uint64_t>(size);
-  for (int tag = 0; Message& message : messages) {
+  for (int tag = 0; Message & message : messages) {
     message = {static_cast<int>(random() % ranks), static_cast<int>(random() % ranks), tag++,
                random_bytes(random)};
   }

@@ -1,5 +1,5 @@
-// MPI_THREAD_MULTIPLE: four threads of every rank at once, each on a communicator of its own, all on
-// one communicator under different tags, and all receiving from any source.
+// MPI_THREAD_MULTIPLE: four threads of every rank at once, each on a communicator of its own, all
+// on one communicator under different tags, and all receiving from any source.
 #include <atomic>
 #include <functional>
 #include <thread>

@@ -1,6 +1,6 @@
-// Messages that nobody wants yet: `unexpected [COUNT]`. Each even rank sends COUNT small messages and
-// then 2,000 of 4 KiB, more than a sender may leave at a receiver, to the rank after it, which asks
-// for the last one first.
+// Messages that nobody wants yet: `unexpected [COUNT]`. Each even rank sends COUNT small messages
+// and then 2,000 of 4 KiB, more than a sender may leave at a receiver, to the rank after it, which
+// asks for the last one first.
 #include <cstdlib>
 #include <vector>
 
@@ -16,7 +16,8 @@ void send_all(int peer, int count, int bytes) {
   const auto messages = static_cast<std::size_t>(count), each = static_cast<std::size_t>(bytes);
   std::vector<MPI_Request> requests(messages + 1);
   Bytes out(messages * each);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = pattern(static_cast<int>(i / each), i % each);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = pattern(static_cast<int>(i / each), i % each);
   for (int i = 0; i < count; ++i) {
     MPI_Isend(out.data() + i * each, bytes, MPI_BYTE, peer, later, MPI_COMM_WORLD, &requests[i]);
   }

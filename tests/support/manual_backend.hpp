@@ -104,8 +104,8 @@ class ManualWaiter final : public p2p::Waiter {
   [[nodiscard]] std::uint64_t spin_ns() const override { return 1000000; }
   [[nodiscard]] std::uint64_t now_ns() const override { return now_ns_ += 1000; }
   void relax() override { ++relaxes; }
-  void prepare() override {}
-  void sleep() override {
+  std::uint32_t prepare() override { return 0; }
+  void sleep(std::uint32_t) override {
     std::fprintf(stderr, "the test waits for what never comes\n");
     std::abort();
   }

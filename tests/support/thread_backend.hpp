@@ -222,15 +222,17 @@ class ThreadWaiter final : public p2p::Waiter {
         std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   }
   void relax() override {}
-  void prepare() override {
+  std::uint32_t prepare() override {
     const std::lock_guard lock(network_.mutex());
-    seen_ = network_.mailbox(rank_).wake_ups;
+    return static_cast<std::uint32_t>(network_.mailbox(rank_).wake_ups);
   }
-  void sleep() override {
+  void sleep(std::uint32_t ticket) override {
     std::unique_lock lock(network_.mutex());
     auto& mailbox = network_.mailbox(rank_);
     if (!mailbox.changed.wait_for(lock, std::chrono::seconds(30),
-                                  [&] { return mailbox.wake_ups != seen_; })) {
+                                  [&] {
+                                    return static_cast<std::uint32_t>(mailbox.wake_ups) != ticket;
+                                  })) {
       std::fprintf(stderr, "rank %d has been waiting for 30 s: deadlock\n", rank_);
       std::abort();
     }
@@ -245,7 +247,6 @@ class ThreadWaiter final : public p2p::Waiter {
   ThreadNetwork& network_;
   const int rank_;
   const std::uint64_t spin_ns_;
-  std::uint64_t seen_ = 0;  // one thread per rank
 };
 
 /// One rank as its thread sees it.

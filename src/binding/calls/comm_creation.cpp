@@ -59,8 +59,7 @@ Result<void> comm_idup_with_info(Runtime& runtime, Comm& comm, core::Info* info,
   return show_later(runtime, comm, info, newcomm, request);
 }
 
-Result<void> comm_split(Runtime& runtime, Comm& comm, int color, int key,
-                        HandleOut<Comm> newcomm) {
+Result<void> comm_split(Runtime& runtime, Comm& comm, int color, int key, HandleOut<Comm> newcomm) {
   return show(factory(runtime).split(comm, color, key), newcomm);
 }
 
@@ -82,10 +81,10 @@ Result<void> comm_create_group(Runtime& runtime, Comm& comm, core::Group& group,
 Result<void> comm_create_from_group(Runtime& runtime, core::Group& group,
                                     std::string_view stringtag, core::Info* info,
                                     core::Errhandler& errhandler, HandleOut<Comm> newcomm) {
-  return show(factory(runtime).create_from_group(Ref<core::Group>::share(&group), stringtag, info,
-                                                 Ref<core::Errhandler>::share(&errhandler),
-                                                 nullptr),
-              newcomm);
+  return show(
+      factory(runtime).create_from_group(Ref<core::Group>::share(&group), stringtag, info,
+                                         Ref<core::Errhandler>::share(&errhandler), nullptr),
+      newcomm);
 }
 
 Result<void> comm_free(Runtime& runtime, HandleInOut<Comm> comm) { return end(runtime, comm); }
@@ -100,12 +99,11 @@ Result<void> comm_get_parent(Runtime&, HandleOut<Comm> parent) {
   return {};
 }
 
-Result<void> intercomm_create(Runtime& runtime, Comm& local_comm, int local_leader,
-                              Comm* peer_comm, int remote_leader, int tag,
-                              HandleOut<Comm> newintercomm) {
-  return show(factory(runtime).intercomm_create(local_comm, local_leader, peer_comm, remote_leader,
-                                                tag),
-              newintercomm);
+Result<void> intercomm_create(Runtime& runtime, Comm& local_comm, int local_leader, Comm* peer_comm,
+                              int remote_leader, int tag, HandleOut<Comm> newintercomm) {
+  return show(
+      factory(runtime).intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag),
+      newintercomm);
 }
 
 Result<void> intercomm_create_from_groups(Runtime& runtime, core::Group& local_group,

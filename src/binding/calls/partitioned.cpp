@@ -23,17 +23,17 @@ Result<void> show(Result<Ref<Request>> made, HandleOut<Request> request) {
 Result<void> psend_init(Runtime& runtime, const void* buf, int partitions, Count count,
                         core::Datatype& datatype, int dest, int tag, core::Comm& comm, core::Info*,
                         HandleOut<Request> request) {
-  return show(partitioner(runtime).psend_init({buf, count, &datatype}, partitions,
-                                              {&comm, dest, tag}),
-              request);
+  return show(
+      partitioner(runtime).psend_init({buf, count, &datatype}, partitions, {&comm, dest, tag}),
+      request);
 }
 
 Result<void> precv_init(Runtime& runtime, void* buf, int partitions, Count count,
                         core::Datatype& datatype, int source, int tag, core::Comm& comm,
                         core::Info*, HandleOut<Request> request) {
-  return show(partitioner(runtime).precv_init({buf, count, &datatype}, partitions,
-                                              {&comm, source, tag}),
-              request);
+  return show(
+      partitioner(runtime).precv_init({buf, count, &datatype}, partitions, {&comm, source, tag}),
+      request);
 }
 
 Result<void> pready(Runtime&, int partition, Request& request) {

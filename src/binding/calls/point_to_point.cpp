@@ -50,8 +50,7 @@ Result<void> ssend(Runtime& runtime, const void* buf, Count count, Datatype& dat
 
 Result<void> rsend(Runtime& runtime, const void* buf, Count count, Datatype& datatype, int dest,
                    int tag, Comm& comm) {
-  return engine(runtime).send({buf, count, &datatype}, envelope(comm, dest, tag),
-                              SendMode::ready);
+  return engine(runtime).send({buf, count, &datatype}, envelope(comm, dest, tag), SendMode::ready);
 }
 
 Result<void> bsend(Runtime& runtime, const void* buf, Count count, Datatype& datatype, int dest,
@@ -59,8 +58,8 @@ Result<void> bsend(Runtime& runtime, const void* buf, Count count, Datatype& dat
   return buffered(runtime).send({buf, count, &datatype}, envelope(comm, dest, tag));
 }
 
-Result<void> recv(Runtime& runtime, void* buf, Count count, Datatype& datatype, int source,
-                  int tag, Comm& comm, StatusOut status) {
+Result<void> recv(Runtime& runtime, void* buf, Count count, Datatype& datatype, int source, int tag,
+                  Comm& comm, StatusOut status) {
   core::Status received;
   Result<void> result =
       engine(runtime).recv({buf, count, &datatype}, envelope(comm, source, tag), &received);
@@ -70,9 +69,9 @@ Result<void> recv(Runtime& runtime, void* buf, Count count, Datatype& datatype, 
 
 Result<void> isend(Runtime& runtime, const void* buf, Count count, Datatype& datatype, int dest,
                    int tag, Comm& comm, RequestOut request) {
-  return show(engine(runtime).isend({buf, count, &datatype}, envelope(comm, dest, tag),
-                                    SendMode::standard),
-              request);
+  return show(
+      engine(runtime).isend({buf, count, &datatype}, envelope(comm, dest, tag), SendMode::standard),
+      request);
 }
 
 Result<void> issend(Runtime& runtime, const void* buf, Count count, Datatype& datatype, int dest,
@@ -91,23 +90,21 @@ Result<void> irsend(Runtime& runtime, const void* buf, Count count, Datatype& da
 
 Result<void> ibsend(Runtime& runtime, const void* buf, Count count, Datatype& datatype, int dest,
                     int tag, Comm& comm, RequestOut request) {
-  return show(buffered(runtime).isend({buf, count, &datatype}, envelope(comm, dest, tag)),
-              request);
+  return show(buffered(runtime).isend({buf, count, &datatype}, envelope(comm, dest, tag)), request);
 }
 
 Result<void> irecv(Runtime& runtime, void* buf, Count count, Datatype& datatype, int source,
                    int tag, Comm& comm, RequestOut request) {
-  return show(engine(runtime).irecv({buf, count, &datatype}, envelope(comm, source, tag)),
-              request);
+  return show(engine(runtime).irecv({buf, count, &datatype}, envelope(comm, source, tag)), request);
 }
 
 Result<void> sendrecv(Runtime& runtime, const void* sendbuf, Count sendcount, Datatype& sendtype,
                       int dest, int sendtag, void* recvbuf, Count recvcount, Datatype& recvtype,
                       int source, int recvtag, Comm& comm, StatusOut status) {
   core::Status received;
-  Result<void> result = p2p::sendrecv(
-      engine(runtime), {sendbuf, sendcount, &sendtype}, envelope(comm, dest, sendtag),
-      {recvbuf, recvcount, &recvtype}, envelope(comm, source, recvtag), &received);
+  Result<void> result =
+      p2p::sendrecv(engine(runtime), {sendbuf, sendcount, &sendtype}, envelope(comm, dest, sendtag),
+                    {recvbuf, recvcount, &recvtype}, envelope(comm, source, recvtag), &received);
   status.set(received);
   return result;
 }
@@ -142,8 +139,8 @@ Result<void> isendrecv_replace(Runtime& runtime, void* buf, Count count, Datatyp
               request);
 }
 
-Result<void> send_init(Runtime& runtime, const void* buf, Count count, Datatype& datatype,
-                       int dest, int tag, Comm& comm, RequestOut request) {
+Result<void> send_init(Runtime& runtime, const void* buf, Count count, Datatype& datatype, int dest,
+                       int tag, Comm& comm, RequestOut request) {
   return show_persistent<p2p::PersistentSend>(request, engine(runtime),
                                               p2p::ConstBuffer{buf, count, &datatype},
                                               envelope(comm, dest, tag), SendMode::standard);
@@ -165,16 +162,15 @@ Result<void> rsend_init(Runtime& runtime, const void* buf, Count count, Datatype
 
 Result<void> bsend_init(Runtime& runtime, const void* buf, Count count, Datatype& datatype,
                         int dest, int tag, Comm& comm, RequestOut request) {
-  return show_persistent<p2p::PersistentBufferedSend>(
-      request, engine(runtime), buffered(runtime), p2p::ConstBuffer{buf, count, &datatype},
-      envelope(comm, dest, tag));
+  return show_persistent<p2p::PersistentBufferedSend>(request, engine(runtime), buffered(runtime),
+                                                      p2p::ConstBuffer{buf, count, &datatype},
+                                                      envelope(comm, dest, tag));
 }
 
 Result<void> recv_init(Runtime& runtime, void* buf, Count count, Datatype& datatype, int source,
                        int tag, Comm& comm, RequestOut request) {
-  return show_persistent<p2p::PersistentReceive>(request, engine(runtime),
-                                                 p2p::Buffer{buf, count, &datatype},
-                                                 envelope(comm, source, tag));
+  return show_persistent<p2p::PersistentReceive>(
+      request, engine(runtime), p2p::Buffer{buf, count, &datatype}, envelope(comm, source, tag));
 }
 
 Result<void> probe(Runtime& runtime, int source, int tag, Comm& comm, StatusOut status) {

@@ -174,9 +174,8 @@ Result<void> request_get_status_any(Runtime& runtime, HandleArray<Request> reque
   return std::move(outcome.result);
 }
 
-Result<void> request_get_status_some(Runtime& runtime, HandleArray<Request> requests,
-                                     int& outcount, std::span<int> indices,
-                                     StatusArray statuses) {
+Result<void> request_get_status_some(Runtime& runtime, HandleArray<Request> requests, int& outcount,
+                                     std::span<int> indices, StatusArray statuses) {
   const std::vector<Request*> objects = objects_of(requests);
   std::vector<core::Status> done = room_for(statuses, requests.size());
   p2p::SomeOutcome outcome = p2p::get_status_some(engine(runtime), objects, indices, done);
@@ -232,8 +231,7 @@ Result<void> grequest_start(Runtime& runtime, MPI_Grequest_query_function* query
 
 Result<void> grequest_complete(Runtime&, Request& request) {
   if (request.kind() != core::RequestKind::generalized)
-    return base::Error(base::ErrorClass::request,
-                       "the request was not made by MPI_Grequest_start");
+    return base::Error(base::ErrorClass::request, "the request was not made by MPI_Grequest_start");
   return static_cast<p2p::GeneralizedRequest&>(request).complete();
 }
 

@@ -32,9 +32,9 @@ constexpr std::string_view level_names[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUN
 Result<std::string_view> name_of_level(int level) {
   for (std::size_t i = 0; i < std::size(known_levels); ++i)
     if (known_levels[i] == level) return level_names[i];
-  return Error(ErrorClass::arg,
-               fmt::format("argument 'required' is {}; it must be one of the MPI_THREAD levels",
-                           level));
+  return Error(
+      ErrorClass::arg,
+      fmt::format("argument 'required' is {}; it must be one of the MPI_THREAD levels", level));
 }
 
 std::string read_command_line() {
@@ -60,10 +60,9 @@ Result<void> fill_info_env(Runtime& runtime, std::string_view thread_level) {
   utsname system{};
   ::uname(&system);
   HAWSER_TRY(set("command", command_line.substr(0, blank)));
-  HAWSER_TRY(set("argv", std::string_view(command_line).substr(
-                             std::min(blank + 1, command_line.size()))));
-  HAWSER_TRY(set("maxprocs",
-                 std::to_string(Instance::get().process().placement().size)));
+  HAWSER_TRY(
+      set("argv", std::string_view(command_line).substr(std::min(blank + 1, command_line.size()))));
+  HAWSER_TRY(set("maxprocs", std::to_string(Instance::get().process().placement().size)));
   HAWSER_TRY(set("host", system.nodename));
   HAWSER_TRY(set("arch", system.machine));
   HAWSER_TRY(set("wdir", has_directory ? directory.data() : ""));
@@ -131,9 +130,9 @@ Result<void> is_thread_main(Runtime&, int& flag) {
 }
 
 Result<void> abort(Runtime&, Comm& comm, int errorcode) {
-  Instance::get().abort(errorcode, fmt::format("MPI_Abort on {} with code {}",
-                                               comm.name().empty() ? "a communicator" : comm.name(),
-                                               errorcode));
+  Instance::get().abort(
+      errorcode, fmt::format("MPI_Abort on {} with code {}",
+                             comm.name().empty() ? "a communicator" : comm.name(), errorcode));
 }
 
 Result<void> session_init(Runtime& runtime, core::Info* info, core::Errhandler& errhandler,
@@ -180,8 +179,7 @@ Result<void> session_get_pset_info(Runtime&, Session&, std::string_view pset_nam
   const Result<std::string_view> known = check_pset(pset_name);
   if (!known) return known.error();
   auto made = base::make_ref<core::Info>();
-  const std::uint32_t size =
-      *known == world_pset ? Instance::get().process().placement().size : 1;
+  const std::uint32_t size = *known == world_pset ? Instance::get().process().placement().size : 1;
   HAWSER_TRY(made->set("mpi_size", std::to_string(size)));
   info.set(std::move(made));
   return {};
@@ -197,10 +195,9 @@ Result<void> group_from_session_pset(Runtime&, Session&, std::string_view pset_n
   const Result<std::string_view> known = check_pset(pset_name);
   if (!known) return known.error();
   const bootstrap::Placement& placement = Instance::get().process().placement();
-  newgroup.set(*known == world_pset
-                   ? core::Group::of_stride(placement.self.job, 0, 1,
-                                            static_cast<int>(placement.size))
-                   : core::Group::of_list({placement.self}));
+  newgroup.set(*known == world_pset ? core::Group::of_stride(placement.self.job, 0, 1,
+                                                             static_cast<int>(placement.size))
+                                    : core::Group::of_list({placement.self}));
   return {};
 }
 

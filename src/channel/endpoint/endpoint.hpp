@@ -67,9 +67,11 @@ class Endpoint {
   template <class Fill>
   bool try_send(ChannelKind kind, std::uint8_t frame_class, Sequencing sequencing,
                 std::size_t frame_bytes, Fill&& fill) {
-    if (!fifo_.empty()) [[unlikely]] return false;
+    if (!fifo_.empty()) [[unlikely]]
+      return false;
     std::byte* frame = link_->reserve(kind, frame_bytes);
-    if (frame == nullptr) [[unlikely]] return false;
+    if (frame == nullptr) [[unlikely]]
+      return false;
     write_prefix(frame, frame_class, sequencing);
     fill(frame + sizeof(FramePrefix));
     link_->commit(kind);
@@ -77,8 +79,7 @@ class Endpoint {
   }
   /// Sends a frame of at most frame_bytes_guaranteed bytes over any channel, now or later.
   template <class Fill>
-  void send(std::uint8_t frame_class, Sequencing sequencing, std::size_t frame_bytes,
-            Fill&& fill) {
+  void send(std::uint8_t frame_class, Sequencing sequencing, std::size_t frame_bytes, Fill&& fill) {
     if (is_open() && try_send(frame_channel_, frame_class, sequencing, frame_bytes, fill)) return;
     std::byte* frame = enqueue(frame_bytes);
     write_prefix(frame, frame_class, sequencing);
@@ -107,8 +108,8 @@ class Endpoint {
   [[nodiscard]] Link& link() { return *link_; }
 
   // Credit for unexpected payload (DESIGN §4), kept here because it is per peer; p2p decides.
-  std::int64_t send_credit_bytes = 0;   // eager payload that we may still send
-  std::int64_t credit_to_return = 0;    // payload consumed since we last told the peer
+  std::int64_t send_credit_bytes = 0;  // eager payload that we may still send
+  std::int64_t credit_to_return = 0;   // payload consumed since we last told the peer
 
  private:
   friend class EndpointTable;
@@ -134,7 +135,7 @@ class Endpoint {
   const bool same_host_;
   memory::Ledger& ledger_;
   Link* link_ = nullptr;
-  const SendTable* table_ = nullptr;  // null until the link has channels
+  const SendTable* table_ = nullptr;                       // null until the link has channels
   ChannelKind frame_channel_ = ChannelKind::shared_queue;  // for frames of guaranteed size
   std::uint32_t next_sequence_ = 0;
   std::uint64_t messages_ = 0;

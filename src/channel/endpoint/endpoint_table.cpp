@@ -106,7 +106,8 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
       delivery::ReorderBuffer::Verdict::in_order)
     return;
   handler_->on_frame(endpoint, kind, frame);
-  if (endpoint.reorder_.has_early()) [[unlikely]] deliver_early(endpoint, kind);
+  if (endpoint.reorder_.has_early()) [[unlikely]]
+    deliver_early(endpoint, kind);
 }
 
 void EndpointTable::deliver_early(Endpoint& endpoint, ChannelKind kind) {
@@ -164,9 +165,7 @@ void EndpointTable::apply_policy(Endpoint& endpoint) {
   }
 }
 
-void EndpointTable::on_lost(Link& link, std::string_view cause) {
-  lose(endpoint_of(link), cause);
-}
+void EndpointTable::on_lost(Link& link, std::string_view cause) { lose(endpoint_of(link), cause); }
 
 void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   if (endpoint.lost_) return;

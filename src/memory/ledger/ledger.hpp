@@ -32,7 +32,7 @@ inline constexpr std::size_t account_count = static_cast<std::size_t>(Account::c
 /// The account's name as reports print it.
 constexpr const char* account_name(Account account) {
   constexpr std::array<const char*, account_count> names = {
-      "segment",  "rings",      "attachments", "endpoints", "requests", "matching",
+      "segment",    "rings",       "attachments", "endpoints",  "requests", "matching",
       "unexpected", "sender_fifo", "reorder",     "collective", "groups"};
   return names[static_cast<std::size_t>(account)];
 }
@@ -45,13 +45,12 @@ class Ledger {
         entry.current.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed) +
         static_cast<std::int64_t>(bytes);
     std::int64_t peak = entry.peak.load(std::memory_order_relaxed);
-    while (now > peak &&
-           !entry.peak.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    while (now > peak && !entry.peak.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
     }
   }
   void refund(Account account, std::size_t bytes) {
-    entries_[static_cast<std::size_t>(account)].current.fetch_sub(
-        static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+    entries_[static_cast<std::size_t>(account)].current.fetch_sub(static_cast<std::int64_t>(bytes),
+                                                                  std::memory_order_relaxed);
   }
   [[nodiscard]] std::int64_t current_bytes(Account account) const {
     return entries_[static_cast<std::size_t>(account)].current.load(std::memory_order_relaxed);

@@ -32,10 +32,10 @@ struct MatchKey {
 struct MatchNode {
   MatchKey key;
   std::uint32_t reserved = 0;
-  std::uint64_t order = 0;          // of posting or arrival
-  MatchNode* next = nullptr;        // same key
-  MatchNode* previous = nullptr;    // same key; null: this is the head
-  MatchNode* last = nullptr;        // of a head: the end of its queue
+  std::uint64_t order = 0;           // of posting or arrival
+  MatchNode* next = nullptr;         // same key
+  MatchNode* previous = nullptr;     // same key; null: this is the head
+  MatchNode* last = nullptr;         // of a head: the end of its queue
   MatchNode* bucket_next = nullptr;  // of a head: the next key in this bucket
   void* owner = nullptr;
 };

@@ -29,8 +29,7 @@ MatchNode& node_of(UnexpectedMessage& message, unsigned pattern) {
 
 MatchEngine::MatchEngine(memory::Ledger& ledger)
     : posted_{KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger)},
-      unexpected_{KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger),
-                  KeyedQueue(ledger)} {}
+      unexpected_{KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger)} {}
 
 void MatchEngine::post(PostedReceive& receive, const MatchKey& key) {
   receive.node.key = key;

@@ -1,10 +1,10 @@
 // MatchEngine: the one matching engine of host-side point-to-point (MPI-5.0 §3.5).
 //
 // Posted receives lie in four keyed queues, one per pattern of wildcards; an arriving message looks
-// into those that are not empty and takes the receive that was posted first. Unexpected messages are
-// indexed by their full key; an index for a pattern of wildcards is built when the first receive or
-// probe of that pattern misses, and kept from then on. So every step takes constant expected time,
-// whatever the depth of the queues, and wildcards keep MPI's order.
+// into those that are not empty and takes the receive that was posted first. Unexpected messages
+// are indexed by their full key; an index for a pattern of wildcards is built when the first
+// receive or probe of that pattern misses, and kept from then on. So every step takes constant
+// expected time, whatever the depth of the queues, and wildcards keep MPI's order.
 //
 // Ownership: intrusive; borrows receives and messages. Threads: the lane lock.
 #pragma once

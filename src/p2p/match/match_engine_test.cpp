@@ -75,9 +75,8 @@ TEST_F(MatchEngineTest, AgreesWithLinearSearch) {
       }
       case 1: {  // a message
         const auto expected =
-            std::find_if(posted.begin(), posted.end(), [&](const PostedReceive* r) {
-              return matches(r->node.key, message_key);
-            });
+            std::find_if(posted.begin(), posted.end(),
+                         [&](const PostedReceive* r) { return matches(r->node.key, message_key); });
         PostedReceive* found = engine_.match_arrival(message_key);
         ASSERT_EQ(found, expected == posted.end() ? nullptr : *expected) << "step " << step;
         if (found != nullptr) {

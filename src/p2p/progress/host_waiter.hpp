@@ -21,18 +21,16 @@ class HostWaiter final : public Waiter {
   [[nodiscard]] std::uint64_t spin_ns() const override { return spin_ns_; }
   [[nodiscard]] std::uint64_t now_ns() const override { return platform::monotonic_ns(); }
   void relax() override { platform::cpu_relax(); }
-  void prepare() override { sleeper_.announce(); }
-  void sleep() override {
+  std::uint32_t prepare() override { return sleeper_.announce(); }
+  void sleep(std::uint32_t ticket) override {
     sleeps_.fetch_add(1, std::memory_order_relaxed);
-    sleeper_.sleep();
+    sleeper_.sleep(ticket);
   }
   void cancel() override { sleeper_.cancel(); }
   void wake() override { hostmem::Waker::rouse(word_); }
 
   /// Times that this process went to sleep, for statistics.
-  [[nodiscard]] std::uint64_t sleeps() const {
-    return sleeps_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] std::uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
 
  private:
   hostmem::WakeWord& word_;

@@ -28,7 +28,7 @@ namespace hawser::p2p {
 
 /// What a user can set of the protocols ("p2p.*").
 struct ProtocolSettings {
-  std::int64_t credit_bytes = 256 * 1024;       // unexpected eager payload per sender
+  std::int64_t credit_bytes = 256 * 1024;          // unexpected eager payload per sender
   std::int64_t single_copy_chunk_bytes = 1 << 20;  // copied at a time, between other progress
 };
 
@@ -81,8 +81,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   channel::Endpoint& endpoint_of(const Envelope& envelope);
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                        std::size_t bytes, SendMode mode) const;
-  bool send_eager(channel::Endpoint& endpoint, channel::ChannelKind kind,
-                  const ConstBuffer& buffer, const Envelope& envelope, std::size_t bytes);
+  bool send_eager(channel::Endpoint& endpoint, channel::ChannelKind kind, const ConstBuffer& buffer,
+                  const Envelope& envelope, std::size_t bytes);
   void start_rendezvous(SendRequest& request, const Envelope& envelope, SendProtocol protocol,
                         bool keep_copy);
   void note_sent(channel::Endpoint& endpoint, channel::ChannelKind kind, std::size_t bytes,
@@ -106,8 +106,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void complete_fetch(ReceiveRequest& request);
   void send_finished(channel::Endpoint& endpoint, std::uint64_t token);
   void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
-  void on_data(channel::Endpoint& from, channel::ChannelKind kind,
-               std::span<const std::byte> body);
+  void on_data(channel::Endpoint& from, channel::ChannelKind kind, std::span<const std::byte> body);
   void on_finished(channel::Endpoint& from, std::span<const std::byte> body);
   bool push_pipeline(SendRequest& request);
   void complete_send(SendRequest& request);
@@ -120,7 +119,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   RequestPool<ReceiveRequest> receive_pool_;
   base::SlotMap<SendRequest> sends_in_rendezvous_;
   base::SlotMap<ReceiveRequest> receives_by_frames_;
-  std::vector<SendRequest*> pipelines_;      // with data frames to send
+  std::vector<SendRequest*> pipelines_;         // with data frames to send
   std::vector<ReceiveRequest*> single_copies_;  // with chunks to copy
   base::SizeHistogram sent_sizes_;
   std::array<std::uint64_t, send_protocols.size()> sends_{};

@@ -1,7 +1,7 @@
 // The protocols of host-side point-to-point, as tables: name, when it applies, what it does. The
 // first entry that applies is taken. A message is sent by one of `send_protocols`; one that came by
-// rendezvous is fetched by one of `fetch_protocols`. Which channel carries the frames is the channel
-// policy's choice (DESIGN §5), not theirs.
+// rendezvous is fetched by one of `fetch_protocols`. Which channel carries the frames is the
+// channel policy's choice (DESIGN §5), not theirs.
 #pragma once
 
 #include <array>
@@ -61,8 +61,7 @@ struct FetchEntry {
 
 inline constexpr std::array<FetchEntry, 3> fetch_protocols = {{
     {FetchProtocol::nothing, "nothing",
-     [](const FetchSituation& s) { return s.missing_bytes == 0; },
-     "all data came with the header"},
+     [](const FetchSituation& s) { return s.missing_bytes == 0; }, "all data came with the header"},
     {FetchProtocol::single_copy, "single_copy",
      [](const FetchSituation& s) { return s.has_address && s.can_copy; },
      "the receiver copies straight out of the sender's memory, then sends finished"},

@@ -95,8 +95,7 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
   return handle;
 }
 
-void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind,
-                              std::span<const std::byte> frame) {
+void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const std::byte> frame) {
   const auto frame_class = static_cast<FrameClass>(frame[0]);
   const std::span<const std::byte> body = frame.subspan(sizeof(channel::FramePrefix));
   switch (frame_class) {
@@ -114,9 +113,10 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind,
       on_finished(from, body);
       return;
     case FrameClass::credit:
-      if (std::span<const std::byte> rest = body; const auto credit = wire::take<wire::Credit>(rest))
-        from.send_credit_bytes += static_cast<std::int64_t>(
-            std::min<std::uint64_t>(credit->bytes, static_cast<std::uint64_t>(settings_.credit_bytes)));
+      if (std::span<const std::byte> rest = body;
+          const auto credit = wire::take<wire::Credit>(rest))
+        from.send_credit_bytes += static_cast<std::int64_t>(std::min<std::uint64_t>(
+            credit->bytes, static_cast<std::uint64_t>(settings_.credit_bytes)));
       return;
   }
 }

@@ -82,10 +82,10 @@ class SendRequest final : public Request {
 
   ConstBuffer buffer;
   channel::Endpoint* endpoint = nullptr;
-  std::uint64_t token = 0;        // while in rendezvous
-  std::uint64_t peer_token = 0;   // while in the copy pipeline
+  std::uint64_t token = 0;       // while in rendezvous
+  std::uint64_t peer_token = 0;  // while in the copy pipeline
   std::uint64_t total = 0;
-  std::uint64_t offset = 0;       // sent so far
+  std::uint64_t offset = 0;           // sent so far
   std::unique_ptr<std::byte[]> copy;  // of the data, if the user was let go before the match
 
  private:
@@ -122,9 +122,9 @@ class ReceiveRequest final : public Request, public PostedReceive {
   std::uint64_t capacity = 0;             // bytes of the buffer
   std::uint64_t total = 0;                // bytes of the message
   std::uint64_t received = 0;
-  std::uint64_t token = 0;                // while data frames are on their way
-  std::uint64_t peer_token = 0;           // the sender's request
-  std::uint64_t peer_address = 0;         // of its data
+  std::uint64_t token = 0;         // while data frames are on their way
+  std::uint64_t peer_token = 0;    // the sender's request
+  std::uint64_t peer_address = 0;  // of its data
   bool is_posted = false;
 
  private:

@@ -41,16 +41,16 @@ Endpoint& ChannelBackend::endpoint_of(const Envelope& envelope) {
   return endpoint;
 }
 
-SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
-                                     std::size_t bytes, SendMode mode) const {
+SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind, std::size_t bytes,
+                                     SendMode mode) const {
   SendSituation situation{};
   situation.has_frames = endpoint.is_open() && kind != ChannelKind::single_copy;
   const std::size_t frame = situation.has_frames ? endpoint.frame_bytes_max(kind) : 0;
   situation.bytes = bytes;
   situation.eager_room = frame > wire::eager_overhead ? frame - wire::eager_overhead : 0;
   situation.inline_room = channel::frame_bytes_guaranteed - wire::rendezvous_overhead;
-  situation.has_credit = bytes <= free_payload_bytes ||
-                         endpoint.send_credit_bytes >= static_cast<std::int64_t>(bytes);
+  situation.has_credit =
+      bytes <= free_payload_bytes || endpoint.send_credit_bytes >= static_cast<std::int64_t>(bytes);
   situation.is_synchronous = mode == SendMode::synchronous;
   return situation;
 }
@@ -62,27 +62,31 @@ void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind, std::size_t
   ++sends_[static_cast<std::size_t>(protocol)];
   if (protocol != SendProtocol::rendezvous && bytes > free_payload_bytes)
     endpoint.send_credit_bytes -= static_cast<std::int64_t>(bytes);
-  if (endpoint.is_due_for_policy()) [[unlikely]] endpoints_.apply_policy(endpoint);
+  if (endpoint.is_due_for_policy()) [[unlikely]]
+    endpoints_.apply_policy(endpoint);
 }
 
 bool ChannelBackend::send_eager(Endpoint& endpoint, ChannelKind kind, const ConstBuffer& buffer,
                                 const Envelope& envelope, std::size_t bytes) {
-  const bool sent = endpoint.try_send(
-      kind, class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
-      [&](std::byte* body) { pack(buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes); });
+  const bool sent =
+      endpoint.try_send(kind, class_byte(FrameClass::eager), Sequencing::ordered,
+                        wire::eager_overhead + bytes, [&](std::byte* body) {
+                          pack(buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
+                        });
   if (sent) note_sent(endpoint, kind, bytes, SendProtocol::eager);
   return sent;
 }
 
 bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelope) {
   Endpoint& endpoint = endpoint_of(envelope);
-  if (!endpoint.is_open()) [[unlikely]] return false;
+  if (!endpoint.is_open()) [[unlikely]]
+    return false;
   const auto bytes = static_cast<std::size_t>(buffer.count * buffer.type->size());
   const ChannelKind kind = endpoint.select(bytes);
   if (kind == ChannelKind::single_copy) return false;
   if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind)) return false;
-  if (bytes > free_payload_bytes &&
-      endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes)) [[unlikely]]
+  if (bytes > free_payload_bytes && endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes))
+      [[unlikely]]
     return false;
   return send_eager(endpoint, kind, buffer, envelope, bytes);
 }
@@ -121,10 +125,9 @@ Result<Ref<Request>> ChannelBackend::isend(const ConstBuffer& buffer, const Enve
     return handle;
   }
   // A standard send that would have been eager, had there been room or credit, lets its user go.
-  const bool keep_copy =
-      mode != SendMode::synchronous && kind != ChannelKind::single_copy &&
-      bytes + wire::eager_overhead <=
-          (open ? endpoint.frame_bytes_max(kind) : channel::frame_bytes_guaranteed);
+  const bool keep_copy = mode != SendMode::synchronous && kind != ChannelKind::single_copy &&
+                         bytes + wire::eager_overhead <= (open ? endpoint.frame_bytes_max(kind)
+                                                               : channel::frame_bytes_guaranteed);
   start_rendezvous(*request, envelope, protocol, keep_copy);
   return handle;
 }
@@ -140,7 +143,7 @@ void ChannelBackend::start_rendezvous(SendRequest& request, const Envelope& enve
     pack(request.buffer, 0, request.copy.get(), total);
     ledger_.charge(memory::Account::sender_fifo, total);
   }
-  const std::byte* data = request.copy              ? request.copy.get()
+  const std::byte* data = request.copy ? request.copy.get()
                           : request.buffer.type->is_dense()
                               ? first_byte(request.buffer.data, *request.buffer.type)
                               : nullptr;

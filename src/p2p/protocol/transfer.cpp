@@ -61,8 +61,8 @@ bool ChannelBackend::is_drained() { return pipelines_.empty() && endpoints_.is_d
 
 void ChannelBackend::fetch(ReceiveRequest& request) {
   FetchSituation situation{};
-  situation.missing_bytes = std::min(request.total, request.capacity) -
-                            std::min(request.received, request.capacity);
+  situation.missing_bytes =
+      std::min(request.total, request.capacity) - std::min(request.received, request.capacity);
   situation.has_address = request.peer_address != 0;
   situation.can_copy = request.endpoint->has(ChannelKind::single_copy) &&
                        request.endpoint->select(request.total) == ChannelKind::single_copy;
@@ -105,8 +105,8 @@ bool ChannelBackend::copy_chunk(ReceiveRequest& request) {
       request.buffer.type->segments(request.buffer.data, request.buffer.count,
                                     static_cast<Count>(request.received), segments, &covered);
   std::array<MemoryPiece, pieces_max> local;
-  const std::uint64_t limit =
-      std::min(wanted - request.received, static_cast<std::uint64_t>(settings_.single_copy_chunk_bytes));
+  const std::uint64_t limit = std::min(
+      wanted - request.received, static_cast<std::uint64_t>(settings_.single_copy_chunk_bytes));
   std::uint64_t bytes = 0;
   std::size_t pieces = 0;
   for (; pieces < count && bytes < limit; ++pieces) {

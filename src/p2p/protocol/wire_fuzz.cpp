@@ -10,8 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span<const std::byte> body(reinterpret_cast<const std::byte*>(data + 1), size - 1);
   const auto arrival = parse_arrival(static_cast<FrameClass>(data[0]), body);
   if (!arrival) return 0;
-  const bool inside = arrival->payload.data() >= body.data() &&
-                      arrival->payload.data() + arrival->payload.size() <= body.data() + body.size();
+  const bool inside =
+      arrival->payload.data() >= body.data() &&
+      arrival->payload.data() + arrival->payload.size() <= body.data() + body.size();
   if (!inside || arrival->payload.size() > arrival->rendezvous.total) std::abort();
   return 0;
 }

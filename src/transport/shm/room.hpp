@@ -3,9 +3,10 @@
 //
 // The sender raises `wanted`, looks for room once more, and may then sleep. The receiver, after it
 // freed room, takes the wish back and wakes the peers that may have made it.
-// Ordering: the wish must not pass the sender's second look, nor the receiver's look at the wish its
-//           freeing. The same side pays for the fence as in hostmem/wake.hpp: a receiver on its fast
-//           path needs none where the sender, on its slow one, runs membarrier.
+// Ordering: the wish must not pass the sender's second look, nor the receiver's look at the wish
+// its
+//           freeing. The same side pays for the fence as in hostmem/wake.hpp: a receiver on its
+//           fast path needs none where the sender, on its slow one, runs membarrier.
 #pragma once
 
 #include <atomic>

@@ -334,12 +334,12 @@ int ping_pong(Board& board, std::uint32_t rank, std::uint32_t rounds, hostmem::F
   const auto wait_until = [&](auto&& is_done) {
     while (!is_done()) {
       if (end.transport->progress()) continue;
-      sleeper.announce();
+      const std::uint32_t ticket = sleeper.announce();
       if (end.transport->progress() || is_done()) {
         sleeper.cancel();
         continue;
       }
-      sleeper.sleep();
+      sleeper.sleep(ticket);
     }
   };
   wait_until([&] { return link.channels().has(ChannelKind::shared_queue); });

@@ -134,9 +134,9 @@ TEST_F(Shm, AnAskThatOvertakesTheHandshakeIsAnswered) {
 TEST_F(Shm, AKnockWakesTheSleeper) {
   hostmem::Sleeper sleeper(words[1], hostmem::FencePayer::waker);
   const std::vector<std::byte> address = b.address();
-  sleeper.announce();
+  const std::uint32_t ticket = sleeper.announce();
   a.connect(1, address);
-  sleeper.sleep();
+  sleeper.sleep(ticket);
   EXPECT_EQ(words[1].knock, 1U);
 }
 
@@ -144,9 +144,9 @@ TEST_F(Shm, AFrameWakesTheSleeper) {
   Link& link = a.connect(1, b.address());
   settle(a, b);
   hostmem::Sleeper sleeper(words[1], hostmem::FencePayer::waker);
-  sleeper.announce();
+  const std::uint32_t ticket = sleeper.announce();
   ASSERT_TRUE(send(link, ChannelKind::shared_queue, 8, 0));
-  sleeper.sleep();
+  sleeper.sleep(ticket);
 }
 
 TEST_F(Shm, GarbageIsNoAddress) {

@@ -28,8 +28,8 @@ int main(int argc, char** argv) {
   MPI_Type_commit(&column);
   sent.label = (char)('a' + rank);
   for (i = 0; i < ROWS * COLUMNS; ++i) (&sent.matrix[0][0])[i] = 100.0 * rank + i;
-  MPI_Sendrecv(&sent, 1, column, (rank + 1) % size, 0, &got, 1, column, (rank + size - 1) % size,
-               0, MPI_COMM_WORLD, &status);
+  MPI_Sendrecv(&sent, 1, column, (rank + 1) % size, 0, &got, 1, column, (rank + size - 1) % size, 0,
+               MPI_COMM_WORLD, &status);
   rank = (rank + size - 1) % size;
   for (i = 0; i < ROWS; ++i) {
     wrong += got.matrix[i][2] != 100.0 * rank + i * COLUMNS + 2;
