@@ -8,16 +8,16 @@ namespace hawser::sim {
 NetworkSettings NetworkSettings::draw(Random& random) {
   NetworkSettings settings;
   for (std::uint64_t& delay : settings.delay_ns_max) delay = std::uint64_t{100} << random.below(10);
-  settings.slow_one_in = random.one_in(2) ? 0 : random.between(5, 50);
+  settings.slow_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(5, 50);
   settings.connect_ns_max = std::uint64_t{100} << random.below(14);
   settings.queue_slots = std::size_t{1} << random.between(1, 7);
   settings.ring_slots = std::size_t{1} << random.between(0, 6);
   settings.queue_frame_bytes_max = 448 + 8 * random.below(64);
   settings.ring_frame_bytes_max = std::size_t{512} << random.below(8);
-  settings.no_room_one_in = random.one_in(2) ? 0 : random.between(2, 40);
+  settings.no_room_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(2, 40);
   settings.single_copy_one_in = random.below(3);
-  settings.single_copy_refused_one_in = random.one_in(2) ? 0 : random.between(2, 20);
-  settings.preempted_one_in = random.between(3, 30);
+  settings.single_copy_refused_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(2, 20);
+  settings.preempted_one_in = random.between<std::uint64_t>(3, 30);
   return settings;
 }
 
@@ -75,7 +75,7 @@ void Network::send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
   scheduler_.note("{} sends a frame of {} bytes to {} by channel {}", from, bytes, to, kind_number);
   if (frames_sent_++ == settings_.lost_frame) return;
   std::uint64_t delay = random_.below(settings_.delay_ns_max[kind_number]);
-  if (random_.one_in(settings_.slow_one_in)) delay *= random_.between(2, 20);
+  if (random_.one_in(settings_.slow_one_in)) delay *= random_.between<std::uint64_t>(2, 20);
   Channel& channel = channels_[{from, to, kind_number}];
   channel.last_arrival_ns = std::max(channel.last_arrival_ns, scheduler_.now_ns() + delay);
   for (const ChannelKind other : {ChannelKind::shared_queue, ChannelKind::ring}) {

@@ -7,7 +7,8 @@
 // Ownership: owns fibers and events; outlives both.
 // Threads:   one.
 // Errors:    fail() throws Failure, which ends the fiber; the first one is kept. The other fibers
-//            are then unwound (Unwinding is thrown where they sleep), so that nothing is leaked.
+//            are then unwound (Unwinding is thrown where they sleep), so that their destructors
+//            run.
 #pragma once
 
 #include <cstdint>
