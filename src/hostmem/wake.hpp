@@ -1,7 +1,8 @@
 // Wake words: how the processes of one host wake each other (DESIGN §6).
 //
 // WakeArea: one WakeWord per local process, in memory that all of them share from the start.
-// Sleeper:  announce() raises the word's `asleep` bit and takes the word as its ticket; then it looks
+// Sleeper:  announce() raises the word's `asleep` bit and takes the word as its ticket; then it
+// looks
 //           for work once more; then sleep() waits on the futex while the word is still the ticket.
 // Waker:    makes its message visible, then wake(): if the bit is up, lower it, count one wake-up
 //           more in the rest of the word, and wake the futex.

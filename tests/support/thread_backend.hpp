@@ -229,10 +229,9 @@ class ThreadWaiter final : public p2p::Waiter {
   void sleep(std::uint32_t ticket) override {
     std::unique_lock lock(network_.mutex());
     auto& mailbox = network_.mailbox(rank_);
-    if (!mailbox.changed.wait_for(lock, std::chrono::seconds(30),
-                                  [&] {
-                                    return static_cast<std::uint32_t>(mailbox.wake_ups) != ticket;
-                                  })) {
+    if (!mailbox.changed.wait_for(lock, std::chrono::seconds(30), [&] {
+          return static_cast<std::uint32_t>(mailbox.wake_ups) != ticket;
+        })) {
       std::fprintf(stderr, "rank %d has been waiting for 30 s: deadlock\n", rank_);
       std::abort();
     }
