@@ -15,7 +15,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(hawser_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 endif()
 target_include_directories(hawser_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(hawser_flags INTERFACE Threads::Threads fmt::fmt-header-only)
+target_link_libraries(hawser_flags INTERFACE Threads::Threads)
+target_include_directories(hawser_flags SYSTEM INTERFACE
+  $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
 if(HAWSER_SANITIZE)
   target_compile_options(hawser_flags INTERFACE -fsanitize=${HAWSER_SANITIZE}
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -26,12 +28,45 @@ if(HAWSER_SANITIZE)
   endif()
 endif()
 
+# Tests check the library's code; their own need not be quick, but quick to compile.
+add_library(hawser_test_flags INTERFACE)
+if(HAWSER_SANITIZE)
+  target_compile_options(hawser_test_flags INTERFACE -O0)
+endif()
+
 if(HAWSER_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()
 if(HAWSER_BUILD_BENCHMARKS)
   find_package(benchmark REQUIRED)
 endif()
+
+# Most of the time of compiling a file goes into the headers of the standard library, fmt and
+# GoogleTest, so they can be compiled ahead, once for the library and once for the tests.
+if(HAWSER_PRECOMPILE)
+  file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
+  add_library(hawser_headers OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+  target_link_libraries(hawser_headers PRIVATE hawser_flags)
+  target_precompile_headers(hawser_headers PRIVATE <algorithm> <array> <atomic> <cstdint> <deque>
+    <fmt/format.h> <functional> <memory> <mutex> <optional> <span> <string> <unordered_map>
+    <utility> <vector>)
+  if(HAWSER_BUILD_UNIT_TESTS)
+    add_library(hawser_test_headers OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+    target_link_libraries(hawser_test_headers PRIVATE hawser_flags hawser_test_flags GTest::gtest)
+    # As programs are compiled, for which CMake has no property of an object library.
+    set_target_properties(hawser_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(hawser_test_headers PRIVATE -fPIE)
+    target_precompile_headers(hawser_test_headers PRIVATE <algorithm> <functional> <fmt/format.h>
+      <gtest/gtest.h> <memory> <random> <string> <thread> <vector>)
+  endif()
+endif()
+
+# hawser_use_headers(TARGET headers|test_headers)
+function(hawser_use_headers target which)
+  if(HAWSER_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM hawser_${which})
+  endif()
+endfunction()
 
 # hawser_layer(NAME [DEPENDS layer…]): the library hawser_NAME out of the *.cpp of the current
 # folder (not of its sub-folders), the test program NAME_tests, benchmarks NAME_bench and the fuzz
@@ -49,13 +84,15 @@ function(hawser_layer name)
   if(sources)
     add_library(hawser_${name} STATIC ${sources})
     target_link_libraries(hawser_${name} PUBLIC hawser_flags ${layer_DEPENDS})
+    hawser_use_headers(hawser_${name} headers)
   else()
     add_library(hawser_${name} INTERFACE)
     target_link_libraries(hawser_${name} INTERFACE hawser_flags ${layer_DEPENDS})
   endif()
   if(HAWSER_BUILD_UNIT_TESTS AND tests)
     add_executable(${name}_tests ${tests})
-    target_link_libraries(${name}_tests PRIVATE hawser_${name} GTest::gtest_main)
+    target_link_libraries(${name}_tests PRIVATE hawser_${name} hawser_test_flags GTest::gtest_main)
+    hawser_use_headers(${name}_tests test_headers)
     add_test(NAME unit.${name} COMMAND ${name}_tests)
     set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 120)
   endif()

@@ -81,7 +81,10 @@ int run_all(const Options& options) {
     const std::uint64_t seed = options.first + i;
     const WorkloadEntry* workload =
         options.workload.empty() ? &all[seed % all.size()] : find_workload(options.workload);
-    if (!run_one({seed, workload, options.ranks, options.verbose})) return 1;
+    if (!run_one({seed, workload, options.ranks, options.verbose})) {
+      std::fflush(stdout);
+      ::_exit(1);  // a leak checker would report all that the job held
+    }
     if (options.quiet || Clock::now() - last_report < std::chrono::seconds(5)) continue;
     last_report = Clock::now();
     fmt::print("{} of {} seeds\n", i + 1, options.seeds);

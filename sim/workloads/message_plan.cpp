@@ -20,16 +20,23 @@ Form draw_form(Random& random) {
   return static_cast<Form>(random.below(static_cast<std::uint64_t>(Form::count_)));
 }
 
-MessagePlan draw_message(Random& random, int ranks, int talkers) {
-  MessagePlan message{};
+MessagePlan draw_route(Random& random, int ranks, int talkers) {
+  MessagePlan route{};
   // Most messages between few ranks, so that they earn channels.
   const bool among_talkers = !random.one_in(4);
-  message.from = random.between(0, (among_talkers ? talkers : ranks) - 1);
-  message.to = random.between(0, (among_talkers ? talkers : ranks) - 1);
-  message.tag = random.between(0, 3);
-  message.bytes = draw_bytes(random);
-  message.message_class = static_cast<MessageClass>(random.below(3));
+  route.from = random.between(0, (among_talkers ? talkers : ranks) - 1);
+  route.to = random.between(0, (among_talkers ? talkers : ranks) - 1);
+  route.tag = random.between(0, 3);
+  route.message_class = static_cast<MessageClass>(random.below(3));
+  return route;
+}
+
+/// IN_BURST: the sender must be able to run ahead of the receiver.
+MessagePlan draw_message(Random& random, const MessagePlan& route, bool in_burst) {
+  MessagePlan message = route;
+  message.bytes = in_burst && !random.one_in(6) ? random.below(100) : draw_bytes(random);
   message.send = draw_form<SendForm>(random);
+  if (in_burst && message.send == SendForm::ssend) message.send = SendForm::isend;
   message.receive = draw_form<ReceiveForm>(random);
   if (message.message_class == MessageClass::any_source) {
     message.tag = any_source_tag + random.between(0, 1);
@@ -55,7 +62,16 @@ std::vector<MessagePlan> plan_messages(Random& random, int ranks) {
   const int talkers = random.between(1, ranks);
   const auto count = random.between<std::size_t>(20, 60 + static_cast<std::size_t>(20 * ranks));
   std::vector<MessagePlan> messages;
-  for (std::size_t i = 0; i < count; ++i) messages.push_back(draw_message(random, ranks, talkers));
+  while (messages.size() < count) {
+    MessagePlan route = draw_route(random, ranks, talkers);
+    const bool in_burst = random.one_in(10);
+    // Both sides earn a channel at about the same time.
+    const bool in_turns = in_burst && random.one_in(2);
+    for (int left = in_burst ? random.between(10, 60) : 1; left > 0; --left) {
+      messages.push_back(draw_message(random, route, in_burst));
+      if (in_turns) std::swap(route.from, route.to);
+    }
+  }
   return messages;
 }
 

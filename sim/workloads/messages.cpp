@@ -20,11 +20,13 @@ using p2p::SendMode;
 class Messages final : public Workload {
  public:
   Messages(Random& random, int ranks, const core::TypeTable& types)
-      : messages(plan_messages(random, ranks)),
+      : greet_first(random.one_in(2)),
+        messages(plan_messages(random, ranks)),
         byte(*types.find(0x247)),
         receive_started(messages.size()) {}
   void run(Rank& rank) override;
 
+  const bool greet_first;
   const std::vector<MessagePlan> messages;
   Datatype& byte;
   std::vector<bool> receive_started;  // told by the receiver, so that senders can check on it
@@ -340,7 +342,23 @@ class Player {
   std::deque<Receiving> receives_;
 };
 
-void Messages::run(Rank& rank) { Player(rank, *this).play(); }
+/// The first contact of every pair is tried by both at once.
+void greet_all(Rank& self, Datatype& byte) {
+  self.doing("greet every rank");
+  const int ranks = self.world->size();
+  std::vector<Ref<Request>> sends;
+  for (int peer = 0; peer < ranks; ++peer)
+    sends.push_back(self.check(
+        self.engine().isend({nullptr, 0, &byte}, {self.world.get(), peer, 0}, SendMode::standard)));
+  for (int peer = 0; peer < ranks; ++peer)
+    self.check(self.engine().recv({nullptr, 0, &byte}, {self.world.get(), peer, 0}, nullptr));
+  for (const Ref<Request>& send : sends) self.check(p2p::wait(self.engine(), send.get(), nullptr));
+}
+
+void Messages::run(Rank& rank) {
+  if (greet_first) greet_all(rank, byte);
+  Player(rank, *this).play();
+}
 
 }  // namespace
 

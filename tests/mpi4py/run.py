@@ -17,7 +17,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 
 VERSION = "4.1.2"
@@ -49,8 +48,7 @@ def unpack(environment):
     run(environment / "bin/pip", "download", "--quiet", "--disable-pip-version-check",
         "--no-deps", "--no-build-isolation", "--no-binary", "mpi4py", "--dest", WORK,
         f"mpi4py=={VERSION}")
-    with tarfile.open(WORK / f"mpi4py-{VERSION}.tar.gz") as archive:
-        archive.extractall(WORK, filter="data")
+    shutil.unpack_archive(WORK / f"mpi4py-{VERSION}.tar.gz", WORK)
 
 
 def build(prefix, environment):

@@ -1,5 +1,9 @@
 # Configuring and building presets. Sourced by ./dev.
 
+# What ccache must know: trees in other folders share their objects, and precompiled headers count.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true
+export CCACHE_SLOPPINESS=pch_defines,time_macros
+
 # configure PRESET: always run; CMake finds in a second that nothing has changed.
 configure() {
   local preset=$1 log=build/$1.configure.log launcher=()

@@ -4,8 +4,8 @@
 # that fails without having counted a failure (a build error, a crash) counts as one. To add a
 # section: write section_NAME and put NAME into `sections` or `nightly_sections`.
 results=build/results
-sections=(lint generated multirank abi fault simulation other mpi4py)
-nightly_sections=(asan-ubsan threads fuzz tidy clang)
+sections=(lint generated multirank abi fault simulation other mpi4py asan-ubsan threads fuzz)
+nightly_sections=(tidy clang)
 fuzz_seconds=20 # for all targets together
 
 # What `other` leaves to the sections named after a label.
