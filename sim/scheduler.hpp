@@ -114,9 +114,9 @@ class Scheduler {
 /// How a simulated process waits: it never spins, and asleep it lets the others run.
 class SimWaiter final : public p2p::Waiter {
  public:
-  SimWaiter(Scheduler& scheduler, std::size_t fiber) : scheduler_(scheduler), fiber_(fiber) {}
+  SimWaiter(Scheduler& scheduler, std::size_t fiber, bool oversubscribed)
+      : Waiter({.oversubscribed = oversubscribed}), scheduler_(scheduler), fiber_(fiber) {}
 
-  [[nodiscard]] std::uint64_t spin_ns() const override { return 0; }
   [[nodiscard]] std::uint64_t now_ns() const override { return scheduler_.now_ns(); }
   void relax() override { scheduler_.pause(); }
   std::uint32_t prepare() override {

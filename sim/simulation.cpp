@@ -11,8 +11,10 @@ namespace {
 
 class SimSurroundings final : public session::Surroundings {
  public:
-  SimSurroundings(Directory& directory, Network& network, std::uint32_t index)
-      : network_(network), bootstrap_(directory, index), waiter_(network.scheduler(), index) {}
+  SimSurroundings(Directory& directory, Network& network, std::uint32_t index, bool oversubscribed)
+      : network_(network),
+        bootstrap_(directory, index),
+        waiter_(network.scheduler(), index, oversubscribed) {}
 
   bootstrap::Bootstrap& bootstrap() override { return bootstrap_; }
   p2p::Waiter& waiter() override { return waiter_; }
@@ -50,6 +52,7 @@ struct Simulation {
         random(plan.seed, 0),
         ranks(plan.ranks > 0 ? plan.ranks : random.between(2, 12)),
         settings(draw_settings(random)),
+        oversubscribed(random.one_in(2)),
         trace(plan.verbose),
         scheduler(plan.seed, trace),
         directory(scheduler, plan.seed, static_cast<std::uint32_t>(ranks)),
@@ -66,7 +69,8 @@ struct Simulation {
     constexpr std::uint64_t first_stream = 100;
     const auto index = static_cast<std::uint32_t>(rank);
     auto process = session::Process::create(
-        std::make_unique<SimSurroundings>(directory, network, index), settings, types);
+        std::make_unique<SimSurroundings>(directory, network, index, oversubscribed), settings,
+        types);
     if (!process.ok()) scheduler.fail(process.error().sentence());
     Rank self{rank,
               ranks,
@@ -95,6 +99,7 @@ struct Simulation {
   Random random;
   const int ranks;
   const session::Settings settings;
+  const bool oversubscribed;
   const core::TypeTable types;
   Trace trace;
   Scheduler scheduler;

@@ -1,6 +1,8 @@
 // RefCounted and Ref<T>: intrusive, thread-safe reference counts for the objects behind handles.
 //
-// Ownership: a new object has one reference, which adopt() takes over. The last Ref deletes.
+// Ownership: a new object has one reference, which adopt() takes over. The last Ref deletes. An
+//            object that its owner keeps longer than anybody else can use it may be pinned: it is
+//            not counted then, which saves the fast path four atomic operations per message.
 // Threads:   counts are atomic; the object itself is guarded by its owner.
 #pragma once
 
@@ -16,11 +18,28 @@ class RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
 
-  void retain() const { references_.fetch_add(1, std::memory_order_relaxed); }
-  void release() const {
-    // acq_rel: the deleter must see every write that other owners made before they let go.
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
+  void retain() const {
+    if (references_.load(std::memory_order_relaxed) == pinned) return;
+    references_.fetch_add(1, std::memory_order_relaxed);
   }
+  /// The same for an object that no other thread knows yet.
+  void retain_unshared() const {
+    references_.store(references_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  void release() const {
+    // acquire: the deleter must see every write that other owners made before they let go. Nobody
+    // else can add a reference to an object that has one, ours.
+    const std::uint32_t references = references_.load(std::memory_order_acquire);
+    if (references == 1) {
+      dispose();
+    } else if (references != pinned && references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      dispose();
+    }
+  }
+  /// Stops counting. By the owner of the only reference, which must outlive all uses.
+  void pin() const { references_.store(pinned, std::memory_order_relaxed); }
+  /// The owner's is the only reference again.
+  void unpin() const { reset_references(); }
   [[nodiscard]] std::uint32_t reference_count() const {
     return references_.load(std::memory_order_relaxed);
   }
@@ -29,10 +48,12 @@ class RefCounted {
   virtual ~RefCounted() = default;
   /// Called once, by the last release. Pooled objects override it to return to their pool.
   virtual void dispose() const { delete this; }
-  /// For pooled objects that start a new life.
+  /// For pooled objects that start a new life: one reference.
   void reset_references() const { references_.store(1, std::memory_order_relaxed); }
 
  private:
+  static constexpr std::uint32_t pinned = 0xffffffff;
+
   mutable std::atomic<std::uint32_t> references_{1};
 };
 

@@ -16,6 +16,9 @@ void World::begin(Runtime& runtime, int thread_level) {
   const auto errhandler = Ref<core::Errhandler>::share(&runtime.initial_errhandler());
   world_ = process.comms().make_world(static_cast<int>(process.placement().size), errhandler);
   self_ = process.comms().make_self(errhandler);
+  // Neither can be freed, and both are kept until the process exits.
+  world_->pin();
+  self_->pin();
   world_->set_handle(raw_handle(MPI_COMM_WORLD));
   self_->set_handle(raw_handle(MPI_COMM_SELF));
   runtime.set_predefined(raw_handle(MPI_COMM_WORLD), world_.get());

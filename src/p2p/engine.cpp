@@ -139,7 +139,9 @@ bool Engine::progress() {
     moved = backend_.progress();
   }
   // By index: a source may start a collective of its own, which adds nothing, or remove itself.
-  for (std::size_t i = 0; i < sources_.size(); ++i) moved |= sources_[i]->advance();
+  for (std::size_t i = 0; i < sources_.size(); ++i)
+    if (!sources_[i]->is_idle()) [[unlikely]]
+      moved |= sources_[i]->advance();
   if (moved && threaded_) notify();
   return moved;
 }

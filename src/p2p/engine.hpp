@@ -17,13 +17,21 @@
 namespace hawser::p2p {
 
 /// Work that progress drives outside of the lane lock, because it may call user code: the plans of
-/// nonblocking collectives.
+/// nonblocking collectives. Progress looks at is_idle() in every round and calls advance() only
+/// where there is something to do; a reader that sees an old value has its turn in the next round.
 class ProgressSource {
  public:
   virtual ~ProgressSource() = default;
+  [[nodiscard]] bool is_idle() const { return idle_.load(std::memory_order_relaxed); }
   /// True if anything happened. Re-entered neither by one thread nor by two at a time for the
   /// same piece of work; the source sees to it.
   virtual bool advance() = 0;
+
+ protected:
+  void set_idle(bool idle) { idle_.store(idle, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> idle_{true};
 };
 
 class Engine {
@@ -67,9 +75,8 @@ class Engine {
 
   [[nodiscard]] Backend& backend() { return backend_; }
   [[nodiscard]] Waiter& waiter() { return waiter_; }
-  /// Ranks on this host outnumber its cores: waiting ranks sleep at once, and collectives prefer
-  /// few wake-ups over short paths.
-  [[nodiscard]] bool is_oversubscribed() const { return waiter_.spin_ns() == 0; }
+  /// Ranks on this host outnumber its cores: collectives prefer few wake-ups over short paths.
+  [[nodiscard]] bool is_oversubscribed() const { return waiter_.policy().oversubscribed; }
 
  private:
   friend class LaneLock;
@@ -101,24 +108,13 @@ class LaneLock {
 
 template <class Done>
 void Engine::wait_until(Done&& done) {
-  constexpr int polls_per_clock_look = 32;
-  std::uint64_t idle_since_ns = 0;
-  int polls = 0;
+  Patience patience(waiter_);
   while (!done()) {
     if (progress()) {
-      idle_since_ns = 0;
+      patience.renew();
       continue;
     }
-    if (++polls % polls_per_clock_look != 0 && waiter_.spin_ns() != 0) {
-      waiter_.relax();
-      continue;
-    }
-    const std::uint64_t now = waiter_.now_ns();
-    if (idle_since_ns == 0) idle_since_ns = now;
-    if (now - idle_since_ns < waiter_.spin_ns()) {
-      waiter_.relax();
-      continue;
-    }
+    if (patience.lasts()) continue;
     // Announce, look once more, then sleep: a message that arrives in between wakes us.
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     const std::uint32_t ticket = waiter_.prepare();
@@ -130,7 +126,7 @@ void Engine::wait_until(Done&& done) {
       waiter_.sleep(ticket);
     }
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
-    idle_since_ns = 0;
+    patience.renew();
   }
 }
 

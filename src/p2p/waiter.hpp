@@ -1,5 +1,6 @@
-// Waiter: how a process waits when progress finds nothing (DESIGN §6). Real processes spin, then
-// sleep on their wake word; in a simulation a waiter switches to the next fiber.
+// Waiter: how a process waits when progress finds nothing (DESIGN §6). Real processes spin or let
+// others run for a while, then sleep on their wake word; in a simulation a waiter switches to the
+// next fiber.
 //
 // Protocol:  prepare(); look once more for work; then sleep(), or cancel() if there was some.
 //            A wake-up after prepare() makes the following sleep() return at once.
@@ -11,13 +12,22 @@
 
 namespace hawser::p2p {
 
+/// How long a process stays awake while nothing moves; the same for all ranks of a host.
+struct WaitPolicy {
+  /// Ranks on this host outnumber its cores: a waiting rank stands in another's way.
+  bool oversubscribed = false;
+  std::uint64_t spin_ns = 0;  // of polling, where cores are free
+  std::uint32_t yields = 0;   // rounds in which others may run first, where they are not
+};
+
 class Waiter {
  public:
+  explicit Waiter(const WaitPolicy& policy) : policy_(policy) {}
   virtual ~Waiter() = default;
-  /// How long to poll before it is worth to sleep; 0: at once.
-  [[nodiscard]] virtual std::uint64_t spin_ns() const = 0;
+  [[nodiscard]] const WaitPolicy& policy() const { return policy_; }
+
   [[nodiscard]] virtual std::uint64_t now_ns() const = 0;
-  /// Between two polls of a spinning waiter.
+  /// Between two rounds of progress: a pause of the processor, or others' turn on it.
   virtual void relax() = 0;
   /// The ticket that sleep() wants: several threads of a process may wait at a time.
   virtual std::uint32_t prepare() = 0;
@@ -25,6 +35,49 @@ class Waiter {
   virtual void cancel() = 0;
   /// Wakes every thread of this process that sleeps here.
   virtual void wake() = 0;
+
+ private:
+  const WaitPolicy policy_;
+};
+
+/// One wait's decisions between rounds of progress that found nothing.
+class Patience {
+ public:
+  explicit Patience(Waiter& waiter) : waiter_(waiter) {}
+
+  /// Something moved: the time that this wait stays awake begins anew.
+  void renew() {
+    rounds_ = 0;
+    idle_since_ns_ = 0;
+  }
+  /// True, after a pause: try another round. False: it is time to sleep.
+  bool lasts() {
+    const WaitPolicy& policy = waiter_.policy();
+    ++rounds_;
+    if (policy.oversubscribed) {
+      if (rounds_ > policy.yields) return false;
+      waiter_.relax();
+      return true;
+    }
+    // A pause of the processor costs as much as a whole round, or more: now and then is enough to
+    // let the other thread of a core run. The clock costs as much again.
+    if (rounds_ % rounds_per_pause == 0) waiter_.relax();
+    return rounds_ % rounds_per_clock_look != 0 || is_in_time(policy.spin_ns);
+  }
+
+ private:
+  static constexpr std::uint32_t rounds_per_pause = 8;
+  static constexpr std::uint32_t rounds_per_clock_look = 32;
+
+  bool is_in_time(std::uint64_t spin_ns) {
+    const std::uint64_t now_ns = waiter_.now_ns();
+    if (idle_since_ns_ == 0) idle_since_ns_ = now_ns;
+    return now_ns - idle_since_ns_ < spin_ns;
+  }
+
+  Waiter& waiter_;
+  std::uint32_t rounds_ = 0;  // in a row that found nothing
+  std::uint64_t idle_since_ns_ = 0;
 };
 
 }  // namespace hawser::p2p

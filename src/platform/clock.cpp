@@ -1,5 +1,6 @@
 #include "platform/clock.hpp"
 
+#include <sched.h>
 #include <time.h>
 
 namespace hawser::platform {
@@ -10,5 +11,7 @@ std::uint64_t monotonic_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
          static_cast<std::uint64_t>(now.tv_nsec);
 }
+
+void yield_cpu() { ::sched_yield(); }
 
 }  // namespace hawser::platform

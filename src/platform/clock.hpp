@@ -8,6 +8,9 @@ namespace hawser::platform {
 /// Nanoseconds of CLOCK_MONOTONIC.
 std::uint64_t monotonic_ns();
 
+/// Lets other processes have this core first.
+void yield_cpu();
+
 /// One pause of a polling loop.
 inline void cpu_relax() {
 #if defined(__x86_64__)

@@ -22,28 +22,28 @@ Result<std::unique_ptr<HostSurroundings>> HostSurroundings::create(bootstrap::Bo
 
   const bool oversubscribed =
       placement.local_size > static_cast<std::uint32_t>(placement.host_cores);
-  const std::int64_t spin_us =
-      oversubscribed ? settings.wait.spin_oversubscribed_us : settings.wait.spin_us;
+  const p2p::WaitPolicy policy{.oversubscribed = oversubscribed,
+                               .spin_ns = static_cast<std::uint64_t>(settings.wait.spin_us) * 1000,
+                               .yields = static_cast<std::uint32_t>(settings.wait.yields)};
   // Job-wide: it follows from numbers that all local processes share, and each of them registers.
   // A kernel without membarrier lacks it for all of them.
   const bool sleeper_pays =
       !oversubscribed && settings.wait.sleeper_fences && platform::register_global_barrier();
-  return std::unique_ptr<HostSurroundings>(
-      new HostSurroundings(bootstrap, settings, std::move(*memory),
-                           sleeper_pays ? hostmem::FencePayer::sleeper : hostmem::FencePayer::waker,
-                           static_cast<std::uint64_t>(spin_us) * 1000));
+  return std::unique_ptr<HostSurroundings>(new HostSurroundings(
+      bootstrap, settings, std::move(*memory),
+      sleeper_pays ? hostmem::FencePayer::sleeper : hostmem::FencePayer::waker, policy));
 }
 
 HostSurroundings::HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settings& settings,
                                    platform::Mapping memory, hostmem::FencePayer payer,
-                                   std::uint64_t spin_ns)
+                                   const p2p::WaitPolicy& policy)
     : bootstrap_(bootstrap),
       shm_(settings.shm),
       memory_(std::move(memory)),
       wake_words_(reinterpret_cast<hostmem::WakeWord*>(memory_.data()),
                   bootstrap.placement().local_size),
       payer_(payer),
-      waiter_(wake_words_[bootstrap.placement().local_rank], payer, spin_ns) {}
+      waiter_(wake_words_[bootstrap.placement().local_rank], payer, policy) {}
 
 Result<std::vector<std::unique_ptr<transport::Transport>>> HostSurroundings::make_transports(
     transport::Sink& sink, memory::Ledger& ledger) {

@@ -28,7 +28,8 @@ class HostSurroundings final : public Surroundings {
 
  private:
   HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settings& settings,
-                   platform::Mapping memory, hostmem::FencePayer payer, std::uint64_t spin_ns);
+                   platform::Mapping memory, hostmem::FencePayer payer,
+                   const p2p::WaitPolicy& policy);
 
   bootstrap::Bootstrap& bootstrap_;
   const transport::shm::Settings shm_;

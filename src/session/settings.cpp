@@ -81,9 +81,10 @@ void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {
                 .unit = "microseconds",
                 .min = 0,
                 .max = 1'000'000'000});
-  registry.add("wait.spin_oversubscribed_us", &wait.spin_oversubscribed_us,
-               {.sentence = "The same where ranks outnumber the cores.",
-                .unit = "microseconds",
+  registry.add("wait.yields", &wait.yields,
+               {.sentence = "How often a waiting process lets others run before it sleeps, where "
+                            "ranks outnumber the cores.",
+                .unit = "times",
                 .min = 0,
                 .max = 1'000'000'000});
   registry.add("wait.sleeper_fences", &wait.sleeper_fences,

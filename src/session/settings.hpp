@@ -16,8 +16,8 @@ namespace hawser::session {
 /// How a process waits ("wait.*", DESIGN §6).
 struct WaitSettings {
   std::int64_t spin_us = 1000;  // polling before sleeping, where each local rank has a core
-  std::int64_t spin_oversubscribed_us = 0;
-  bool sleeper_fences = true;  // where cores are free; see hostmem/wake.hpp
+  std::int64_t yields = 20;     // turns given to others before sleeping, where ranks share cores
+  bool sleeper_fences = true;   // where cores are free; see hostmem/wake.hpp
 };
 
 struct Settings {

@@ -99,9 +99,9 @@ class ManualBackend final : public p2p::Backend {
 /// Spins; waiting for what no round of progress brings is a bug of the test.
 class ManualWaiter final : public p2p::Waiter {
  public:
+  ManualWaiter() : Waiter({.spin_ns = 1000000}) {}
   int relaxes = 0;
 
-  [[nodiscard]] std::uint64_t spin_ns() const override { return 1000000; }
   [[nodiscard]] std::uint64_t now_ns() const override { return now_ns_ += 1000; }
   void relax() override { ++relaxes; }
   std::uint32_t prepare() override { return 0; }

@@ -212,10 +212,9 @@ class ThreadBackend final : public p2p::Backend {
 
 class ThreadWaiter final : public p2p::Waiter {
  public:
-  ThreadWaiter(ThreadNetwork& network, int rank, std::uint64_t spin_ns)
-      : network_(network), rank_(rank), spin_ns_(spin_ns) {}
+  ThreadWaiter(ThreadNetwork& network, int rank, bool oversubscribed)
+      : Waiter({.oversubscribed = oversubscribed, .spin_ns = 1}), network_(network), rank_(rank) {}
 
-  [[nodiscard]] std::uint64_t spin_ns() const override { return spin_ns_; }
   [[nodiscard]] std::uint64_t now_ns() const override {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(
@@ -245,7 +244,6 @@ class ThreadWaiter final : public p2p::Waiter {
  private:
   ThreadNetwork& network_;
   const int rank_;
-  const std::uint64_t spin_ns_;
 };
 
 /// One rank as its thread sees it.
@@ -297,7 +295,7 @@ inline void run_ranks(int ranks, bool oversubscribed, const std::function<void(R
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&network, &function, rank, ranks, oversubscribed] {
       ThreadBackend backend(network, rank);
-      ThreadWaiter waiter(network, rank, oversubscribed ? 0 : 1);
+      ThreadWaiter waiter(network, rank, oversubscribed);
       p2p::Engine engine(backend, waiter);
       Rank self{rank, ranks, engine};
       function(self);

@@ -80,7 +80,7 @@ section_fuzz() {
     local corpus=build/fuzz/corpus/${target##*/}
     mkdir -p "$corpus"
     step "fuzz ${target##*/} for $each s"
-    if "build/fuzz/$target" -max_total_time="$each" -timeout=10 -verbosity=0 \
+    if "build/fuzz/$target" -max_total_time="$each" -timeout=10 -verbosity=0 -print_funcs=0 \
       -artifact_prefix="$corpus-" "$corpus"; then
       record fuzz 1 0 0
     else

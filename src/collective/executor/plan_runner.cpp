@@ -92,13 +92,12 @@ Result<Ref<Request>> PlanRunner::start(Ref<const Plan> plan) {
   if (!run->is_complete()) {
     const std::lock_guard lock(mutex_);
     runs_.push_back(run);
-    active_.store(runs_.size(), std::memory_order_relaxed);
+    set_idle(runs_.empty());
   }
   return Ref<Request>(std::move(run));
 }
 
 bool PlanRunner::advance() {
-  if (active_.load(std::memory_order_relaxed) == 0) return false;
   bool moved = false;
   // By index, the lock given back in between: a run may start others. One that is skipped because
   // an earlier one was forgotten has its turn in the next round, which `moved` brings about.
@@ -122,7 +121,7 @@ void PlanRunner::forget(const PlanRun& run) {
   if (found == runs_.end()) return;
   last_reference = std::move(*found);
   runs_.erase(found);
-  active_.store(runs_.size(), std::memory_order_relaxed);
+  set_idle(runs_.empty());
 }
 
 }  // namespace hawser::collective

@@ -64,9 +64,6 @@ class PlanRunner final : public p2p::ProgressSource {
   void forget(const PlanRun& run);
 
   p2p::Engine& engine_;
-  // Looked at in every round of progress, so that a process without nonblocking collectives pays
-  // one load. A reader that sees an old value finds the run in its next round.
-  std::atomic<std::size_t> active_{0};
   std::mutex mutex_;
   std::vector<Ref<PlanRun>> runs_;  // guarded by mutex_
 };

@@ -98,10 +98,13 @@ TypeTable::TypeTable() : state_(std::make_unique<State>()) {
   for (const Basic& basic : predefined_types()) {
     state_->owned.push_back(base::make_ref<Type>(basic));
     state_->all.push_back(state_->owned.back().get());
+    state_->all.back()->pin();
   }
 }
 
-TypeTable::~TypeTable() = default;
+TypeTable::~TypeTable() {
+  for (const Datatype* type : state_->all) type->unpin();
+}
 
 Datatype* TypeTable::find(std::uint32_t handle) const { return state_->find(handle); }
 

@@ -21,15 +21,16 @@ KeyedQueue::~KeyedQueue() {
 
 void KeyedQueue::push_back(MatchNode& node) {
   node.next = nullptr;
+  node.hash = node.key.hash();
   ++size_;
-  if (MatchNode* head = front(node.key); head != nullptr) {
+  if (MatchNode* head = front(node.key, node.hash); head != nullptr) {
     node.previous = head->last;
     head->last->next = &node;
     head->last = &node;
     return;
   }
   if (keys_ > mask_) grow();
-  MatchNode*& bucket = buckets_[node.key.hash() & mask_];
+  MatchNode*& bucket = buckets_[node.hash & mask_];
   node.previous = nullptr;
   node.last = &node;
   node.bucket_next = bucket;
@@ -38,7 +39,7 @@ void KeyedQueue::push_back(MatchNode& node) {
 }
 
 MatchNode** KeyedQueue::link_to_head(MatchNode& head) {
-  MatchNode** link = &buckets_[head.key.hash() & mask_];
+  MatchNode** link = &buckets_[head.hash & mask_];
   while (*link != &head) link = &(*link)->bucket_next;
   return link;
 }
@@ -52,7 +53,7 @@ void KeyedQueue::erase(MatchNode& node) {
       return;
     }
     // The end of the queue is kept in its head, which may be far: the key finds it.
-    front(node.key)->last = node.previous;
+    front(node.key, node.hash)->last = node.previous;
     return;
   }
   MatchNode** link = link_to_head(node);
@@ -75,7 +76,7 @@ void KeyedQueue::grow() {
   for (std::size_t i = 0; i < old_count; ++i) {
     for (MatchNode* head = buckets_[i]; head != nullptr;) {
       MatchNode* following = head->bucket_next;
-      MatchNode*& bucket = buckets[head->key.hash() & (new_count - 1)];
+      MatchNode*& bucket = buckets[head->hash & (new_count - 1)];
       head->bucket_next = bucket;
       bucket = head;
       head = following;

@@ -22,16 +22,21 @@ struct MatchKey {
   std::int32_t tag;
 
   friend bool operator==(const MatchKey&, const MatchKey&) = default;
-  [[nodiscard]] std::uint64_t hash() const {
+  [[nodiscard]] std::uint32_t hash() const {
+    // Two multiplications by odd constants and one to finish: runs of tags or sources, which are
+    // the usual keys, spread evenly.
     const std::uint64_t low =
         (static_cast<std::uint64_t>(context) << 32) | static_cast<std::uint32_t>(source);
-    return base::mix64(low + base::mix64(static_cast<std::uint32_t>(tag)));
+    std::uint64_t mixed =
+        low * 0x9e3779b97f4a7c15ULL + static_cast<std::uint32_t>(tag) * 0xd6e8feb86659fd93ULL;
+    mixed = (mixed ^ (mixed >> 32)) * 0xbf58476d1ce4e5b9ULL;
+    return static_cast<std::uint32_t>(mixed >> 32);
   }
 };
 
 struct MatchNode {
   MatchKey key;
-  std::uint32_t reserved = 0;
+  std::uint32_t hash = 0;            // of the key, while queued
   std::uint64_t order = 0;           // of posting or arrival
   MatchNode* next = nullptr;         // same key
   MatchNode* previous = nullptr;     // same key; null: this is the head
@@ -50,15 +55,17 @@ class KeyedQueue {
   void push_back(MatchNode& node);
   /// The oldest node under KEY, or null.
   [[nodiscard]] MatchNode* front(const MatchKey& key) const {
-    if (size_ == 0) return nullptr;
-    MatchNode* head = buckets_[key.hash() & mask_];
-    while (head != nullptr && !(head->key == key)) head = head->bucket_next;
-    return head;
+    return size_ == 0 ? nullptr : front(key, key.hash());
   }
   void erase(MatchNode& node);
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
+  [[nodiscard]] MatchNode* front(const MatchKey& key, std::uint32_t hash) const {
+    MatchNode* head = buckets_[hash & mask_];
+    while (head != nullptr && !(head->key == key)) head = head->bucket_next;
+    return head;
+  }
   void grow();
   MatchNode** link_to_head(MatchNode& head);
 

@@ -96,12 +96,12 @@ Result<Ref<Request>> Partitioner::precv_init(const Buffer& partition, int partit
 void Partitioner::keep(Ref<Handshake> handshake) {
   if (handshake->request->is_complete()) return;
   handshakes_.push_back(std::move(handshake));
-  is_idle_.store(false, std::memory_order_relaxed);
+  set_idle(false);
 }
 
 void Partitioner::post_later(PartitionedReceive& receive) {
   receives_.push_back(Ref<PartitionedReceive>::share(&receive));
-  is_idle_.store(false, std::memory_order_relaxed);
+  set_idle(false);
 }
 
 void Partitioner::give_back_tags(int first, int count) {
@@ -110,13 +110,12 @@ void Partitioner::give_back_tags(int first, int count) {
 }
 
 bool Partitioner::advance() {
-  if (is_idle_.load(std::memory_order_relaxed)) return false;
   const LaneLock lock(engine_);
   const std::size_t done =
       std::erase_if(handshakes_,
                     [](const auto& handshake) { return handshake->request->is_complete(); }) +
       std::erase_if(receives_, [](const auto& receive) { return receive->try_post(); });
-  is_idle_.store(handshakes_.empty() && receives_.empty(), std::memory_order_relaxed);
+  set_idle(handshakes_.empty() && receives_.empty());
   return done > 0;
 }
 

@@ -6,7 +6,6 @@
 // Threads:   all calls are thread-safe; guarded by the lane lock.
 #pragma once
 
-#include <atomic>
 #include <vector>
 
 #include "p2p/partitioned/handshake.hpp"
@@ -48,7 +47,6 @@ class Partitioner final : public ProgressSource {
   TagRanges tags_{tag_max};
   std::vector<Ref<Handshake>> handshakes_;         // not yet complete when last looked at
   std::vector<Ref<PartitionedReceive>> receives_;  // active, without their handshake
-  std::atomic<bool> is_idle_{true};                // both are empty
   Orphans orphans_;
 };
 

@@ -1,5 +1,5 @@
-// HostWaiter: how a real process waits (DESIGN §6): it polls for a while where cores are free, then
-// sleeps on its wake word in the host's shared memory.
+// HostWaiter: how a real process waits (DESIGN §6): for a while it polls, or lets others run where
+// ranks outnumber cores; then it sleeps on its wake word in the host's shared memory.
 //
 // Ownership: borrows the wake word. Threads: see Waiter.
 #pragma once
@@ -15,12 +15,17 @@ namespace hawser::p2p {
 
 class HostWaiter final : public Waiter {
  public:
-  HostWaiter(hostmem::WakeWord& word, hostmem::FencePayer payer, std::uint64_t spin_ns)
-      : word_(word), sleeper_(word, payer), spin_ns_(spin_ns) {}
+  HostWaiter(hostmem::WakeWord& word, hostmem::FencePayer payer, const WaitPolicy& policy)
+      : Waiter(policy), word_(word), sleeper_(word, payer) {}
 
-  [[nodiscard]] std::uint64_t spin_ns() const override { return spin_ns_; }
   [[nodiscard]] std::uint64_t now_ns() const override { return platform::monotonic_ns(); }
-  void relax() override { platform::cpu_relax(); }
+  void relax() override {
+    if (policy().oversubscribed) {
+      platform::yield_cpu();
+    } else {
+      platform::cpu_relax();
+    }
+  }
   std::uint32_t prepare() override { return sleeper_.announce(); }
   void sleep(std::uint32_t ticket) override {
     sleeps_.fetch_add(1, std::memory_order_relaxed);
@@ -35,7 +40,6 @@ class HostWaiter final : public Waiter {
  private:
   hostmem::WakeWord& word_;
   hostmem::Sleeper sleeper_;
-  const std::uint64_t spin_ns_;
   std::atomic<std::uint64_t> sleeps_{0};
 };
 

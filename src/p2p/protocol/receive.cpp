@@ -52,7 +52,7 @@ Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope&
     deliver_stored(*request, *message);
     return handle;
   }
-  request->retain();  // the backend's, until the request is complete
+  request->retain_unshared();  // the backend's, until the request is complete
   request->is_posted = true;
   match_.post(*request, key);
   return handle;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/copy.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 
 namespace hawser::p2p {
@@ -58,7 +59,7 @@ void ReceiveRequest::store(std::uint64_t offset, std::span<const std::byte> data
   if (offset >= capacity || data.empty()) return;
   const std::size_t bytes = std::min<std::uint64_t>(data.size(), capacity - offset);
   if (buffer.type->is_dense()) {
-    std::memcpy(first_byte(buffer.data, *buffer.type) + offset, data.data(), bytes);
+    base::copy_bytes(first_byte(buffer.data, *buffer.type) + offset, data.data(), bytes);
   } else {
     buffer.type->unpack(buffer.data, buffer.count, static_cast<Count>(offset), data.data(),
                         static_cast<Count>(bytes));

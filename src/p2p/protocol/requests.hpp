@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "channel/endpoint/endpoint.hpp"
-#include "memory/ledger/ledger.hpp"
+#include "memory/pool/slab.hpp"
 #include "p2p/backend.hpp"
 #include "p2p/match/match_engine.hpp"
 
@@ -21,14 +21,14 @@ namespace hawser::p2p {
 
 class ChannelBackend;
 
-/// Free objects of one type, kept for reuse and charged to the ledger.
+/// Objects of one type, kept for reuse. All must have come back when the pool ends.
 template <class T>
 class RequestPool {
  public:
-  explicit RequestPool(memory::Ledger& ledger) : ledger_(ledger) {}
+  explicit RequestPool(memory::Ledger& ledger)
+      : slab_(ledger, memory::Account::requests, sizeof(T)) {}
   ~RequestPool() {
     for (T* object : free_) T::destroy(object);
-    ledger_.refund(memory::Account::requests, made_ * sizeof(T));
   }
   RequestPool(const RequestPool&) = delete;
   RequestPool& operator=(const RequestPool&) = delete;
@@ -36,11 +36,7 @@ class RequestPool {
   void set_threaded(bool threaded) { threaded_ = threaded; }
   T* take() {
     const std::unique_lock<std::mutex> lock = this->lock();
-    if (free_.empty()) {
-      ++made_;
-      ledger_.charge(memory::Account::requests, sizeof(T));
-      return new T(*this);
-    }
+    if (free_.empty()) return new (slab_.take()) T(*this);
     T* object = free_.back();
     free_.pop_back();
     return object;
@@ -55,10 +51,9 @@ class RequestPool {
     return threaded_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
   }
 
-  memory::Ledger& ledger_;
   bool threaded_ = false;
   std::mutex mutex_;
-  std::size_t made_ = 0;
+  memory::Slab slab_;
   std::vector<T*> free_;
 };
 
@@ -66,7 +61,7 @@ class SendRequest final : public Request {
  public:
   explicit SendRequest(RequestPool<SendRequest>& pool)
       : Request(core::RequestKind::send), pool_(pool) {}
-  static void destroy(SendRequest* request) { delete request; }
+  static void destroy(SendRequest* request) { request->~SendRequest(); }
 
   void begin(const ConstBuffer& from, const Envelope& to, channel::Endpoint& peer);
   /// Nothing more is needed of the user's buffer; the user may see the request complete.
@@ -101,7 +96,7 @@ class ReceiveRequest final : public Request, public PostedReceive {
  public:
   explicit ReceiveRequest(RequestPool<ReceiveRequest>& pool)
       : Request(core::RequestKind::receive), pool_(pool) {}
-  static void destroy(ReceiveRequest* request) { delete request; }
+  static void destroy(ReceiveRequest* request) { request->~ReceiveRequest(); }
 
   void begin(ChannelBackend& backend, const Buffer& to, Comm& comm);
   /// The message is known: its size and where it comes from.
@@ -122,10 +117,11 @@ class ReceiveRequest final : public Request, public PostedReceive {
   std::uint64_t capacity = 0;             // bytes of the buffer
   std::uint64_t total = 0;                // bytes of the message
   std::uint64_t received = 0;
+  bool is_posted = false;
+  // From here on: what an eager message does not touch.
   std::uint64_t token = 0;         // while data frames are on their way
   std::uint64_t peer_token = 0;    // the sender's request
   std::uint64_t peer_address = 0;  // of its data
-  bool is_posted = false;
 
  private:
   friend class ChannelBackend;

@@ -1,6 +1,7 @@
 // The sending half of ChannelBackend: choosing a protocol and starting it.
 #include <algorithm>
 
+#include "base/copy.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 
 namespace hawser::p2p {
@@ -15,7 +16,7 @@ namespace {
 void pack(const ConstBuffer& buffer, std::uint64_t offset, std::byte* out, std::size_t bytes) {
   if (bytes == 0) return;
   if (buffer.type->is_dense()) {
-    std::memcpy(out, first_byte(buffer.data, *buffer.type) + offset, bytes);
+    base::copy_bytes(out, first_byte(buffer.data, *buffer.type) + offset, bytes);
   } else {
     buffer.type->pack(buffer.data, buffer.count, static_cast<Count>(offset), out,
                       static_cast<Count>(bytes));
@@ -136,7 +137,7 @@ void ChannelBackend::start_rendezvous(SendRequest& request, const Envelope& enve
                                       SendProtocol protocol, bool keep_copy) {
   Endpoint& endpoint = *request.endpoint;
   const auto total = static_cast<std::size_t>(request.total);
-  request.retain();  // the backend's, until the receiver is done
+  request.retain_unshared();  // the backend's, until the receiver is done
   request.token = sends_in_rendezvous_.insert(&request);
   if (keep_copy) {
     request.copy = std::make_unique_for_overwrite<std::byte[]>(total);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -46,6 +47,19 @@ constexpr std::uint32_t owner(std::uint64_t state) {
 
 }  // namespace queue_state
 
+/// Where a position that counts up for ever lies in a queue of a power of two slots.
+class Laps {
+ public:
+  explicit Laps(std::uint64_t slot_count = 1)
+      : shift_(std::countr_zero(slot_count)), mask_(slot_count - 1) {}
+  [[nodiscard]] std::uint64_t lap(std::uint64_t position) const { return position >> shift_; }
+  [[nodiscard]] std::uint64_t slot(std::uint64_t position) const { return position & mask_; }
+
+ private:
+  int shift_;
+  std::uint64_t mask_;
+};
+
 /// Makes zeroed memory an empty queue: nothing to do, free(lap 0) is zero.
 class QueueSender {
  public:
@@ -53,7 +67,7 @@ class QueueSender {
   /// OWNER: our number at the receiver, not 0. SLOTS: a power of two.
   QueueSender(QueueSlot* slots, std::uint64_t slot_count, std::atomic<std::uint64_t>* tail,
               std::uint32_t owner)
-      : slots_(slots), slot_count_(slot_count), tail_(tail), owner_(owner) {}
+      : slots_(slots), laps_(slot_count), tail_(tail), owner_(owner) {}
 
   /// A claimed slot, or null if the queue is full.
   template <class Hooks = NoHooks>
@@ -63,8 +77,8 @@ class QueueSender {
     // reader that lags by a whole lap means full.
     std::uint64_t position = tail_->load(std::memory_order_relaxed);
     for (;;) {
-      QueueSlot& slot = slots_[position & (slot_count_ - 1)];
-      const std::uint64_t lap = position / slot_count_;
+      QueueSlot& slot = slots_[laps_.slot(position)];
+      const std::uint64_t lap = laps_.lap(position);
       std::uint64_t state = slot.state.load(std::memory_order_acquire);
       if (state == queue_state::make(queue_state::free, lap, 0)) {
         const std::uint64_t mine = queue_state::make(queue_state::claimed, lap, owner_);
@@ -105,7 +119,7 @@ class QueueSender {
   }
 
   QueueSlot* slots_ = nullptr;
-  std::uint64_t slot_count_ = 0;
+  Laps laps_;
   std::atomic<std::uint64_t>* tail_ = nullptr;
   std::uint32_t owner_ = 0;
   std::uint64_t claimed_state_ = 0;
@@ -116,14 +130,14 @@ class QueueReceiver {
   QueueReceiver() = default;
   /// POSITION: where the queue stands; not 0 in tests of the laps' wrap only.
   QueueReceiver(QueueSlot* slots, std::uint64_t slot_count, std::uint64_t position = 0)
-      : slots_(slots), slot_count_(slot_count), position_(position) {}
+      : slots_(slots), laps_(slot_count), position_(position) {}
 
   enum class Head : std::uint8_t { empty, claimed, ready };
   /// What stands at the head; *slot and *owner are set unless it is empty.
   Head look(QueueSlot** slot, std::uint32_t* owner) {
-    QueueSlot& head = slots_[position_ & (slot_count_ - 1)];
+    QueueSlot& head = slots_[laps_.slot(position_)];
     const std::uint64_t state = head.state.load(std::memory_order_acquire);
-    const std::uint64_t lap = position_ / slot_count_;
+    const std::uint64_t lap = laps_.lap(position_);
     const std::uint64_t bare = queue_state::without_owner(state);
     if (bare == queue_state::make(queue_state::free, lap, 0)) return Head::empty;
     *slot = &head;
@@ -132,15 +146,15 @@ class QueueReceiver {
   }
   /// Frees the slot at the head, after its frame was read or its owner has died.
   void pop() {
-    QueueSlot& head = slots_[position_ & (slot_count_ - 1)];
-    head.state.store(queue_state::make(queue_state::free, position_ / slot_count_ + 1, 0),
+    QueueSlot& head = slots_[laps_.slot(position_)];
+    head.state.store(queue_state::make(queue_state::free, laps_.lap(position_) + 1, 0),
                      std::memory_order_release);
     ++position_;
   }
 
  private:
   QueueSlot* slots_ = nullptr;
-  std::uint64_t slot_count_ = 0;
+  Laps laps_;
   std::uint64_t position_ = 0;  // of the head
 };
 

@@ -79,6 +79,7 @@ class ShmTransport final : public Transport {
   std::size_t attached_bytes_ = 0;    // charged for the segments of peers
   std::size_t busy_links_ = 0;        // links with an answer to send
   std::uint32_t claimed_polls_ = 0;   // of a head that is claimed and not ready
+  std::uint32_t ring_rounds_ = 0;
 };
 
 }  // namespace hawser::transport::shm
