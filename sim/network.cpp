@@ -89,8 +89,17 @@ void Network::send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
 
 void Network::send_control(std::uint32_t from, std::uint32_t to, Parcel parcel) {
   scheduler_.note("{} sends parcel {} to {}", from, static_cast<unsigned>(parcel), to);
-  deliver_at(scheduler_.now_ns() + random_.below(settings_.connect_ns_max), to,
-             {from, parcel, ChannelKind::shared_queue, nullptr, 0});
+  std::uint64_t arrival_ns = scheduler_.now_ns() + random_.below(settings_.connect_ns_max);
+  if (parcel >= Parcel::ring_ask && parcel <= Parcel::ring_recall) {
+    Channel& control = channels_[{from, to, static_cast<std::uint32_t>(ChannelKind::count_)}];
+    arrival_ns = std::max(arrival_ns, control.last_arrival_ns);
+    if (parcel == Parcel::ring_give_back)
+      arrival_ns = std::max(
+          arrival_ns,
+          channels_[{from, to, static_cast<std::uint32_t>(ChannelKind::ring)}].last_arrival_ns);
+    control.last_arrival_ns = arrival_ns;
+  }
+  deliver_at(arrival_ns, to, {from, parcel, ChannelKind::shared_queue, nullptr, 0});
 }
 
 void Network::deliver_at(std::uint64_t time_ns, std::uint32_t to, Arrival arrival) {

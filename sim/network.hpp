@@ -45,7 +45,17 @@ struct NetworkSettings {
 };
 
 /// What travels.
-enum class Parcel : std::uint8_t { frame, hello, welcome, ring_ask, ring_grant, ring_refuse, lost };
+enum class Parcel : std::uint8_t {
+  frame,
+  hello,
+  welcome,
+  ring_ask,
+  ring_grant,
+  ring_refuse,
+  ring_give_back,
+  ring_recall,
+  lost
+};
 
 /// How often what happens seldom did; a simulation that never gets there proves nothing about it.
 struct NetworkProbes {
@@ -53,6 +63,8 @@ struct NetworkProbes {
   std::uint64_t crossed_connects = 0;
   std::uint64_t rings_granted = 0;
   std::uint64_t rings_refused = 0;
+  std::uint64_t rings_given_back = 0;
+  std::uint64_t rings_recalled = 0;
   std::uint64_t copies = 0;
   std::uint64_t copies_refused = 0;
   std::uint64_t full = 0;  // reservations that found no room
@@ -104,6 +116,7 @@ class Network {
   /// A frame for which room was claimed.
   void send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
                   std::unique_ptr<std::byte[]> data, std::size_t bytes);
+  /// Those about rings keep their order; ring_give_back comes after the frames of the ring.
   void send_control(std::uint32_t from, std::uint32_t to, Parcel parcel);
   /// The receiver is done with a frame.
   void free_room(std::uint32_t from, std::uint32_t to, ChannelKind kind);

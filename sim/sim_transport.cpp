@@ -65,6 +65,20 @@ bool SimLink::ask(ChannelKind kind) {
   return true;
 }
 
+bool SimLink::give_back(ChannelKind kind) {
+  HAWSER_ASSERT(channels_.has(kind));
+  if (network_.random().one_in(network_.settings().no_room_one_in)) return false;
+  network_.send_control(self_, peer_, Parcel::ring_give_back);
+  channels_.remove(kind);
+  return true;
+}
+
+bool SimLink::recall(ChannelKind) {
+  if (network_.random().one_in(network_.settings().no_room_one_in)) return false;
+  network_.send_control(self_, peer_, Parcel::ring_recall);
+  return true;
+}
+
 std::int64_t SimLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
   Random& random = network_.random();
   if (!channels_.has(ChannelKind::single_copy)) return -EPERM;
@@ -154,6 +168,14 @@ void SimTransport::handle(const Arrival& arrival) {
     case Parcel::ring_refuse:
       ++network_.probes().rings_refused;
       sink_.on_channel_refused(link, ChannelKind::ring);
+      return;
+    case Parcel::ring_give_back:
+      ++network_.probes().rings_given_back;
+      sink_.on_channel_given_back(link, ChannelKind::ring);
+      return;
+    case Parcel::ring_recall:
+      ++network_.probes().rings_recalled;
+      sink_.on_channel_recalled(link, ChannelKind::ring);
       return;
     case Parcel::lost:
       sink_.on_lost(link, "it has ended");

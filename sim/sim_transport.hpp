@@ -29,6 +29,8 @@ class SimLink final : public transport::Link {
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
   void commit(ChannelKind kind) override;
   bool ask(ChannelKind kind) override;
+  bool give_back(ChannelKind kind) override;
+  bool recall(ChannelKind kind) override;
   std::int64_t get(std::span<const transport::MemoryPiece> local,
                    std::span<const transport::MemoryPiece> remote) override;
 

@@ -38,8 +38,8 @@ session::Settings draw_settings(Random& random) {
   session::Settings settings;
   if (random.one_in(2)) {
     settings.channel.earn_rules = fmt::format("messages >= {} -> ring", random.below(20));
-    settings.channel.rings_asked_max = random.between<std::int64_t>(0, 8);
-    settings.channel.rings_granted_max = random.between<std::int64_t>(0, 8);
+    settings.channel.rings_asked_max = random.between<std::int64_t>(0, random.one_in(2) ? 2 : 8);
+    settings.channel.rings_granted_max = random.between<std::int64_t>(0, random.one_in(2) ? 2 : 8);
   }
   if (random.one_in(2)) settings.p2p.credit_bytes = std::int64_t{256} << random.below(10);
   if (random.one_in(2)) settings.p2p.single_copy_chunk_bytes = std::int64_t{64} << random.below(8);

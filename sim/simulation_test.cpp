@@ -105,6 +105,19 @@ TEST(Simulation, GetsToWhatHappensSeldom) {
   for (const std::uint64_t fetches : processes.fetches) EXPECT_GT(fetches, 50U);
 }
 
+TEST(Simulation, IdleRingsAreGivenBackToThoseWhoTalk) {
+  NetworkProbes network;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Outcome outcome =
+        simulate({.seed = seed, .workload = find_workload("shifting"), .ranks = 4});
+    ASSERT_EQ(outcome.failure, "");
+    network.rings_given_back += outcome.network.rings_given_back;
+    network.rings_recalled += outcome.network.rings_recalled;
+  }
+  EXPECT_GT(network.rings_given_back, 50U);
+  EXPECT_GT(network.rings_recalled, 10U);
+}
+
 /// Receives what rank 0 sends, but checks for something else.
 class Wrong final : public Workload {
  public:

@@ -79,6 +79,11 @@ Result<void> allocate_pages(const FileDescriptor& fd, std::size_t offset, std::s
   return system_error(ErrorClass::no_mem, fmt::format("allocating {} shared bytes", bytes));
 }
 
+bool release_pages(const FileDescriptor& fd, std::size_t offset, std::size_t bytes) {
+  return ::fallocate(fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
+}
+
 Result<std::size_t> file_size(const FileDescriptor& fd) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return system_error(ErrorClass::other, "fstat");

@@ -75,6 +75,9 @@ Result<FileDescriptor> create_anonymous_file(const char* label, std::size_t byte
 /// Grows the file to cover [offset, offset + bytes) with memory that is really there, so that
 /// running out is an error here and no SIGBUS later. MPI_ERR_NO_MEM.
 Result<void> allocate_pages(const FileDescriptor& fd, std::size_t offset, std::size_t bytes);
+/// The opposite: their memory goes back to the host, and they read as zeros. False if the host
+/// can't.
+bool release_pages(const FileDescriptor& fd, std::size_t offset, std::size_t bytes);
 Result<std::size_t> file_size(const FileDescriptor& fd);
 /// False too for a number that is not open or is no anonymous file.
 bool is_sealed_against_shrinking(const FileDescriptor& fd);

@@ -172,6 +172,44 @@ TEST_P(TransportContract, ARefusedChannelLeavesTheOthers) {
   EXPECT_EQ(world->receiver_sink().arrivals.size(), 1U);
 }
 
+TEST_P(TransportContract, AChannelGivenBackDeliversWhatItHeldAndCanBeEarnedAgain) {
+  constexpr std::uint64_t frames = 3;  // of the largest size; a channel holds that many
+  for (const ChannelKind kind : kinds_of(GetParam().earned)) {
+    for (int life = 0; life < 3; ++life) {
+      ASSERT_TRUE(link->ask(kind));
+      world->settle();
+      ASSERT_TRUE(link->channels().has(kind));
+      world->receiver_sink().arrivals.clear();
+      for (std::uint64_t number = 0; number < frames; ++number)
+        ASSERT_TRUE(try_send(kind, link->frame_bytes_max(kind), number));
+      const int given_back = world->receiver_sink().given_back;
+      ASSERT_TRUE(link->give_back(kind));
+      EXPECT_FALSE(link->channels().has(kind));
+      world->settle();
+      EXPECT_EQ(world->receiver_sink().given_back, given_back + 1);
+      EXPECT_EQ(world->receiver_sink().damaged, 0);
+      EXPECT_EQ(world->receiver_sink().arrivals.size(), frames);
+    }
+    EXPECT_TRUE(try_send(frame_kinds().front(), 8, 0));
+    world->settle();
+    EXPECT_EQ(world->receiver_sink().arrivals.size(), frames + 1);
+  }
+}
+
+TEST_P(TransportContract, ARecallIsHeardByTheSenderAlone) {
+  if (GetParam().earned.empty()) GTEST_SKIP() << "it has no channels that are earned";
+  earn_all();
+  ASSERT_FALSE(world->receiver_sink().links.empty());
+  for (const ChannelKind kind : kinds_of(GetParam().earned)) {
+    const int recalled = world->sender_sink().recalled;
+    ASSERT_TRUE(world->receiver_sink().links.front()->recall(kind));
+    world->settle();
+    EXPECT_EQ(world->sender_sink().recalled, recalled + 1);
+    EXPECT_TRUE(link->channels().has(kind));
+  }
+  EXPECT_EQ(world->receiver_sink().recalled, 0);
+}
+
 TEST_P(TransportContract, AskingForWhatIsThereChangesNothing) {
   earn_all();
   const int asked = world->receiver_sink().asked;

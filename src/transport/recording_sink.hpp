@@ -65,6 +65,8 @@ class RecordingSink : public Sink {
   }
   void on_channels_changed(Link&) override { ++channels_changed; }
   void on_channel_refused(Link&, ChannelKind) override { ++refused; }
+  void on_channel_given_back(Link&, ChannelKind) override { ++given_back; }
+  void on_channel_recalled(Link&, ChannelKind) override { ++recalled; }
   void on_lost(Link&, std::string_view cause) override { lost.emplace_back(cause); }
 
   bool grants = true;
@@ -76,6 +78,8 @@ class RecordingSink : public Sink {
   int asked = 0;
   int channels_changed = 0;
   int refused = 0;
+  int given_back = 0;
+  int recalled = 0;
 };
 
 }  // namespace hawser::transport

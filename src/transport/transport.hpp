@@ -76,7 +76,7 @@ class Link {
   Link& operator=(const Link&) = delete;
   virtual ~Link() = default;
 
-  /// What can be used now; empty until connected. Changes only inside progress().
+  /// What can be used now; empty until connected. Changes only inside progress() and give_back().
   [[nodiscard]] ChannelSet channels() const { return channels_; }
   /// The largest whole frame of a channel that carries frames.
   [[nodiscard]] virtual std::size_t frame_bytes_max(ChannelKind kind) const = 0;
@@ -90,6 +90,12 @@ class Link {
   /// Asks the peer for a channel; the answer is Sink::on_channels_changed or on_channel_refused.
   /// False if even the question found no room now: ask again later.
   virtual bool ask(ChannelKind kind) = 0;
+  /// Gives up an earned channel, which is gone at once; what was committed to it still arrives.
+  /// The peer hears on_channel_given_back. False if the notice found no room now: nothing changed.
+  virtual bool give_back(ChannelKind kind) = 0;
+  /// Asks the peer to give back a channel that we granted; it hears on_channel_recalled. False as
+  /// above.
+  virtual bool recall(ChannelKind kind) = 0;
 
   /// Copies from the peer's memory (channel single_copy): REMOTE, in order, into LOCAL. Returns the
   /// bytes copied, perhaps fewer (then call again for the rest), or an error number negated;
@@ -115,6 +121,11 @@ class Sink {
   virtual void on_channels_changed(Link& link) = 0;
   /// The peer has no room for the channel that we asked for; what we have goes on working.
   virtual void on_channel_refused(Link& link, ChannelKind kind) = 0;
+  /// The peer has given back a channel that we granted, and all its frames were delivered; or the
+  /// grant came to nothing.
+  virtual void on_channel_given_back(Link& link, ChannelKind kind) = 0;
+  /// The peer wants back the memory of a channel that it granted.
+  virtual void on_channel_recalled(Link& link, ChannelKind kind) = 0;
   /// The peer is gone; nothing more will arrive or leave on this link.
   virtual void on_lost(Link& link, std::string_view cause) = 0;
 };

@@ -140,8 +140,9 @@ class Endpoint {
   std::uint32_t next_sequence_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t next_look_messages_ = 0;
-  bool ring_asked_ = false;
-  bool listed_ = false;  // in the table's list of endpoints with frames that wait
+  std::uint64_t earns_from_messages_ = 0;  // nothing before, whatever the rules say
+  bool ring_asked_ = false;                // and not refused or given back since
+  bool listed_ = false;                    // in the table's list of endpoints with frames that wait
   bool lost_ = false;
   std::deque<Waiting> fifo_;
   delivery::ReorderBuffer reorder_;

@@ -8,7 +8,16 @@ namespace hawser::channel {
 
 namespace {
 
+/// Messages after which a peer that found no slot, or lost it, tries again; the second where a
+/// question and its answer are the price.
+constexpr std::uint64_t review_messages = 16;
+constexpr std::uint64_t refused_messages = 64;
+
 Endpoint& endpoint_of(Link& link) { return *static_cast<Endpoint*>(link.user); }
+
+std::uint64_t ring_arrivals(const Endpoint& endpoint) {
+  return endpoint.received(ChannelKind::ring).messages;
+}
 
 }  // namespace
 
@@ -122,47 +131,101 @@ void EndpointTable::on_link(Link& link, const Identity& peer) {
   link.user = &endpoint;
 }
 
-bool EndpointTable::on_channel_asked(Link&, ChannelKind) {
-  if (rings_granted_ >= environment_.settings.rings_granted_max) return false;
-  ++rings_granted_;
-  return true;
+bool EndpointTable::on_channel_asked(Link& link, ChannelKind) {
+  Endpoint& endpoint = endpoint_of(link);
+  if (granted_.reserve()) {
+    granted_.hold(endpoint);
+    return true;
+  }
+  // A full peer refuses; but who has lain idle shall make room for the next one that asks.
+  if (const Endpoint* idle = granted_.turn_away(endpoints_.size(), ring_arrivals))
+    idle->link_->recall(ChannelKind::ring);
+  return false;
 }
 
 void EndpointTable::on_channels_changed(Link& link) {
   Endpoint& endpoint = endpoint_of(link);
   if (link.channels().empty()) return;
+  if (link.channels().has(ChannelKind::ring) && !asked_.is_held_by(endpoint)) asked_.hold(endpoint);
   apply_policy(endpoint);
   endpoint.flush();
   note_waiting(endpoint);
 }
 
-void EndpointTable::on_channel_refused(Link&, ChannelKind) {
-  // Not asked again for this peer: its limit is for the life of the job. Another may have the slot.
-  --rings_asked_;
+void EndpointTable::on_channel_refused(Link& link, ChannelKind) {
+  // Another peer may have the slot meanwhile; this one asks again.
+  Endpoint& endpoint = endpoint_of(link);
+  asked_.release();
+  endpoint.ring_asked_ = false;
+  endpoint.earns_from_messages_ =
+      endpoint.messages_ + std::max(endpoint.messages_, review_messages);
+  apply_policy(endpoint);
+}
+
+void EndpointTable::on_channel_given_back(Link& link, ChannelKind) {
+  granted_.let_go(endpoint_of(link));
+}
+
+void EndpointTable::on_channel_recalled(Link& link, ChannelKind) {
+  give_back_ring(endpoint_of(link));
 }
 
 void EndpointTable::apply_policy(Endpoint& endpoint) {
   if (endpoint.link_ == nullptr || endpoint.link_->channels().empty()) return;
-  Policy& policy = *environment_.policy;
-  const ChannelSet channels = endpoint.link_->channels();
-  const SendTable& table = policy.table(channels, endpoint.same_host_, endpoint.messages_);
+  refresh_table(endpoint);
+  earn_ring(endpoint);
+}
+
+void EndpointTable::refresh_table(Endpoint& endpoint) {
+  const SendTable& table = environment_.policy->table(endpoint.link_->channels(),
+                                                      endpoint.same_host_, endpoint.messages_);
   endpoint.use_table(table);
   endpoint.next_look_messages_ = table.valid_until_messages();
+}
+
+void EndpointTable::earn_ring(Endpoint& endpoint) {
+  const ChannelSet channels = endpoint.link_->channels();
   if (channels.has(ChannelKind::ring) || channels.has(ChannelKind::self) || endpoint.ring_asked_)
     return;
-  const std::uint64_t earned_at = policy.earned_at(ChannelKind::ring, endpoint.same_host_);
+  const auto look_again_at = [&](std::uint64_t messages) {
+    endpoint.next_look_messages_ = std::min(endpoint.next_look_messages_, messages);
+  };
+  const std::uint64_t earned_at =
+      std::max(environment_.policy->earned_at(ChannelKind::ring, endpoint.same_host_),
+               endpoint.earns_from_messages_);
   if (endpoint.messages_ < earned_at) {
-    endpoint.next_look_messages_ = std::min(endpoint.next_look_messages_, earned_at);
+    look_again_at(earned_at);
     return;
   }
   // The slot is reserved before asking, so that the limit is never passed.
-  if (rings_asked_ >= environment_.settings.rings_asked_max) return;
+  if (!reserve_ring()) {
+    look_again_at(endpoint.messages_ + review_messages);
+    return;
+  }
   if (endpoint.link_->ask(ChannelKind::ring)) {
     endpoint.ring_asked_ = true;
-    ++rings_asked_;
   } else {
-    endpoint.next_look_messages_ = endpoint.messages_ + 1;
+    asked_.release();
+    look_again_at(endpoint.messages_ + 1);
   }
+}
+
+bool EndpointTable::reserve_ring() {
+  if (asked_.reserve()) return true;
+  const auto messages = [](const Endpoint& endpoint) { return endpoint.messages_; };
+  if (Endpoint* idle = asked_.turn_away(endpoints_.size(), messages)) give_back_ring(*idle);
+  return asked_.reserve();
+}
+
+void EndpointTable::give_back_ring(Endpoint& endpoint) {
+  if (!endpoint.link_->channels().has(ChannelKind::ring)) return;
+  if (!endpoint.link_->give_back(ChannelKind::ring)) return;
+  asked_.let_go(endpoint);
+  endpoint.ring_asked_ = false;
+  // Earned anew.
+  endpoint.earns_from_messages_ = endpoint.messages_ + review_messages;
+  refresh_table(endpoint);
+  earn_ring(endpoint);
 }
 
 void EndpointTable::on_lost(Link& link, std::string_view cause) { lose(endpoint_of(link), cause); }
@@ -171,6 +234,12 @@ void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   if (endpoint.lost_) return;
   endpoint.lost_ = true;
   endpoint.table_ = nullptr;
+  if (asked_.is_held_by(endpoint)) {
+    asked_.let_go(endpoint);
+  } else if (endpoint.ring_asked_) {
+    asked_.release();
+  }
+  granted_.let_go(endpoint);
   endpoint.loss_ = fmt::format("process {} is not reachable: {}", endpoint.identity_.index, cause);
   for (const auto& frame : endpoint.fifo_)
     environment_.ledger->refund(memory::Account::sender_fifo, frame.bytes);

@@ -2,7 +2,7 @@
 // sink of all transports.
 //
 // It resolves addresses, connects, asks for channels that a peer has earned, grants what others ask
-// for, brings frames into order and hands them up.
+// for, takes back what lies idle when others want it, brings frames into order and hands them up.
 // Ownership: owns endpoints; borrows transports, bootstrap and ledger.
 // Threads:   the lane lock.
 #pragma once
@@ -14,6 +14,7 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "channel/endpoint/endpoint.hpp"
+#include "channel/policy/slots.hpp"
 
 namespace hawser::channel {
 
@@ -39,7 +40,10 @@ class EndpointTable final : public Sink {
     PolicySettings settings;
     std::int64_t eager_credit_bytes;  // that a peer's endpoint starts with, both ways
   };
-  explicit EndpointTable(const Environment& environment) : environment_(environment) {}
+  explicit EndpointTable(const Environment& environment)
+      : environment_(environment),
+        asked_(environment.settings.rings_asked_max),
+        granted_(environment.settings.rings_granted_max) {}
 
   /// In the order in which they are asked for an address: the first that a peer published wins.
   void add_transport(Transport& transport) { transports_.push_back(&transport); }
@@ -64,6 +68,8 @@ class EndpointTable final : public Sink {
   bool on_channel_asked(Link& link, ChannelKind kind) override;
   void on_channels_changed(Link& link) override;
   void on_channel_refused(Link& link, ChannelKind kind) override;
+  void on_channel_given_back(Link& link, ChannelKind kind) override;
+  void on_channel_recalled(Link& link, ChannelKind kind) override;
   void on_lost(Link& link, std::string_view cause) override;
 
  private:
@@ -71,6 +77,12 @@ class EndpointTable final : public Sink {
   /// Finds an address of the peer and connects; false if it has published none yet.
   bool try_connect(Endpoint& endpoint);
   void lose(Endpoint& endpoint, std::string_view cause);
+  /// The send table that holds for ENDPOINT's channels now.
+  void refresh_table(Endpoint& endpoint);
+  /// Asks for a ring to ENDPOINT if it has earned one.
+  void earn_ring(Endpoint& endpoint);
+  bool reserve_ring();
+  void give_back_ring(Endpoint& endpoint);
   void deliver_early(Endpoint& endpoint, ChannelKind kind);
 
   const Environment environment_;
@@ -80,8 +92,8 @@ class EndpointTable final : public Sink {
   std::unordered_map<Identity, std::unique_ptr<Endpoint>> endpoints_;
   std::vector<Endpoint*> unresolved_;  // whose address is not published yet
   std::vector<Endpoint*> waiting_;     // with frames in their FIFO
-  std::int64_t rings_asked_ = 0;
-  std::int64_t rings_granted_ = 0;
+  Slots<Endpoint> asked_;              // rings to peers
+  Slots<Endpoint> granted_;            // rings from peers, in our memory
 };
 
 }  // namespace hawser::channel

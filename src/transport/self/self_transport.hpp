@@ -28,6 +28,8 @@ class SelfLink final : public Link {
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
   void commit(ChannelKind kind) override;
   bool ask(ChannelKind) override { return true; }
+  bool give_back(ChannelKind) override { return true; }
+  bool recall(ChannelKind) override { return true; }
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
 

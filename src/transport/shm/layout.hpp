@@ -22,7 +22,15 @@ inline constexpr std::uint64_t segment_magic = 0x315f474553575348ULL;  // "HSWSE
 inline constexpr std::uint32_t segment_version = 1;
 
 /// Frames of the transport itself share the channels with those of the layer above.
-enum class FrameType : std::uint8_t { data = 0, ring_ask = 1, ring_grant = 2, ring_refuse = 3 };
+/// Those about rings travel in the shared queue alone.
+enum class FrameType : std::uint8_t {
+  data = 0,
+  ring_ask = 1,
+  ring_grant = 2,
+  ring_refuse = 3,
+  ring_give_back = 4,  // by the sender, after its last frame in the ring
+  ring_recall = 5,     // by the receiver
+};
 
 /// Raised by a sender that waits for room in a channel (room.hpp).
 struct alignas(cache_line_bytes) RoomWanted {

@@ -44,6 +44,19 @@ bool ShmLink::ask(ChannelKind kind) {
   return send_control(FrameType::ring_ask, {});
 }
 
+bool ShmLink::give_back(ChannelKind kind) {
+  if (kind != ChannelKind::ring || !outgoing_) return true;
+  if (!send_control(FrameType::ring_give_back, {})) return false;
+  outgoing_.reset();
+  channels_.remove(ChannelKind::ring);
+  return true;
+}
+
+bool ShmLink::recall(ChannelKind kind) {
+  if (kind != ChannelKind::ring || !incoming_ || !attached_) return true;
+  return send_control(FrameType::ring_recall, {});
+}
+
 std::int64_t ShmLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
   const std::int64_t copied = platform::read_memory(pid_, local, remote);
   if (copied == -EPERM || copied == -ENOSYS) channels_.remove(ChannelKind::single_copy);

@@ -30,6 +30,8 @@ class ShmLink final : public Link {
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
   void commit(ChannelKind kind) override;
   bool ask(ChannelKind kind) override;
+  bool give_back(ChannelKind kind) override;
+  bool recall(ChannelKind kind) override;
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
 
@@ -45,8 +47,16 @@ class ShmLink final : public Link {
   /// The peer granted a ring: true if it is sound; the ring is used from now on.
   bool accept_ring(const RingGrant& grant);
   /// Reads frames from the peer's ring from now on.
-  void open_incoming_ring(std::byte* memory, RingShape shape) { incoming_.emplace(memory, shape); }
+  void open_incoming_ring(const Segment::Ring& ring, RingShape shape) {
+    incoming_.emplace(ring.memory, shape);
+    incoming_offset_ = ring.offset;
+  }
   [[nodiscard]] RingReceiver* incoming_ring() { return incoming_ ? &*incoming_ : nullptr; }
+  /// Reads it no more; its offset in our segment.
+  std::uint64_t close_incoming_ring() {
+    incoming_.reset();
+    return incoming_offset_;
+  }
   /// Sends a frame of the transport itself; false if the queue is full now.
   bool send_control(FrameType type, std::span<const std::byte> body);
   /// Wakes the peer whatever its wake word says; it may wait for room.
@@ -83,6 +93,7 @@ class ShmLink final : public Link {
   std::optional<RingSender> outgoing_;
   RingShape outgoing_shape_{};
   std::optional<RingReceiver> incoming_;
+  std::uint64_t incoming_offset_ = 0;
 };
 
 }  // namespace hawser::transport::shm

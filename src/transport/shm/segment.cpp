@@ -70,17 +70,29 @@ QueueReceiver Segment::queue_receiver() const {
 }
 
 Result<Segment::Ring> Segment::allocate_ring() {
-  const std::size_t bytes = platform::round_to_pages(shape_.bytes());
-  if (next_ring_offset_ + bytes > mapping_.bytes())
+  const std::size_t bytes = ring_bytes();
+  const bool is_reused = !free_offsets_.empty();
+  const std::uint64_t offset = is_reused ? free_offsets_.back() : next_ring_offset_;
+  if (offset + bytes > mapping_.bytes())
     return Error(ErrorClass::no_mem,
                  fmt::format("all {} rings of this process are granted (shm.rings_max)",
                              (mapping_.bytes() - fixed_bytes_) / bytes));
-  HAWSER_TRY(platform::allocate_pages(file_, next_ring_offset_, bytes));
-  const Ring ring{next_ring_offset_, mapping_.data() + next_ring_offset_};
-  next_ring_offset_ += bytes;
+  HAWSER_TRY(platform::allocate_pages(file_, offset, bytes));
+  if (is_reused) {
+    free_offsets_.pop_back();
+  } else {
+    next_ring_offset_ += bytes;
+  }
   rings_bytes_ += bytes;
   ledger_->charge(memory::Account::rings, bytes);
-  return ring;
+  return Ring{offset, mapping_.data() + offset};
+}
+
+void Segment::free_ring(std::uint64_t offset) {
+  // What comes back later must be zero: a host that can't release pages keeps the place unused.
+  if (platform::release_pages(file_, offset, ring_bytes())) free_offsets_.push_back(offset);
+  rings_bytes_ -= ring_bytes();
+  ledger_->refund(memory::Account::rings, ring_bytes());
 }
 
 Result<PeerSegment> PeerSegment::attach(const platform::FileDescriptor& file,

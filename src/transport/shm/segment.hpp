@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "memory/ledger/ledger.hpp"
 #include "platform/file.hpp"
@@ -37,11 +38,14 @@ class Segment {
   };
   /// Memory for one more ring, zeroed; MPI_ERR_NO_MEM if the host or the window has none.
   Result<Ring> allocate_ring();
+  /// A ring that nobody uses any more: its memory goes back to the host, its place is used again.
+  void free_ring(std::uint64_t offset);
   [[nodiscard]] RingShape ring_shape() const { return shape_; }
 
  private:
   Segment(platform::FileDescriptor file, platform::Mapping mapping, RingShape shape,
           memory::Ledger& ledger);
+  [[nodiscard]] std::size_t ring_bytes() const { return platform::round_to_pages(shape_.bytes()); }
   [[nodiscard]] SegmentHeader* header() const {
     return reinterpret_cast<SegmentHeader*>(mapping_.data());
   }
@@ -51,6 +55,7 @@ class Segment {
   RingShape shape_;
   memory::Ledger* ledger_;
   std::uint64_t next_ring_offset_;
+  std::vector<std::uint64_t> free_offsets_;  // of rings that were freed
   std::size_t fixed_bytes_;
   std::size_t rings_bytes_ = 0;
 };

@@ -294,9 +294,7 @@ void ShmTransport::wait_for_claimer(std::uint32_t owner) {
 
 /// After what it had committed to its ring, nothing more comes from LINK.
 void ShmTransport::lose(ShmLink& link) {
-  if (std::erase(ring_links_, &link) != 0)
-    while (poll_ring(link)) {
-    }
+  if (link.incoming_ring() != nullptr) drop_incoming_ring(link);
   if (std::exchange(link.answer_to_send, std::nullopt)) --busy_links_;
   link.lose();
   environment_.sink->on_lost(link, "its process has ended");
@@ -304,6 +302,7 @@ void ShmTransport::lose(ShmLink& link) {
 
 void ShmTransport::handle(ShmLink& link, ChannelKind kind, FrameType type,
                           std::span<const std::byte> frame) {
+  if (type != FrameType::data && kind != ChannelKind::shared_queue) return;
   switch (type) {
     case FrameType::data:
       environment_.sink->on_frame(link, kind, frame);
@@ -321,7 +320,23 @@ void ShmTransport::handle(ShmLink& link, ChannelKind kind, FrameType type,
     case FrameType::ring_refuse:
       environment_.sink->on_channel_refused(link, ChannelKind::ring);
       return;
+    case FrameType::ring_give_back:
+      if (link.incoming_ring() == nullptr) return;
+      drop_incoming_ring(link);
+      environment_.sink->on_channel_given_back(link, ChannelKind::ring);
+      return;
+    case FrameType::ring_recall:
+      environment_.sink->on_channel_recalled(link, ChannelKind::ring);
+      return;
   }
+}
+
+/// Delivers what LINK's ring holds, and frees it.
+void ShmTransport::drop_incoming_ring(ShmLink& link) {
+  while (poll_ring(link)) {
+  }
+  std::erase(ring_links_, &link);
+  segment_.free_ring(link.close_incoming_ring());
 }
 
 void ShmTransport::answer_ring_ask(ShmLink& link) {
@@ -330,9 +345,11 @@ void ShmTransport::answer_ring_ask(ShmLink& link) {
   if (environment_.sink->on_channel_asked(link, ChannelKind::ring)) {
     if (const Result<Segment::Ring> ring = segment_.allocate_ring()) {
       const RingShape shape = segment_.ring_shape();
-      link.open_incoming_ring(ring->memory, shape);
+      link.open_incoming_ring(*ring, shape);
       ring_links_.push_back(&link);
       answer = {FrameType::ring_grant, {ring->offset, shape.line_count, shape.bulk_bytes}};
+    } else {
+      environment_.sink->on_channel_given_back(link, ChannelKind::ring);
     }
   }
   link.answer_to_send = answer;

@@ -60,6 +60,7 @@ class ShmTransport final : public Transport {
   void wait_for_claimer(std::uint32_t owner);
   void lose(ShmLink& link);
   void handle(ShmLink& link, ChannelKind kind, FrameType type, std::span<const std::byte> frame);
+  void drop_incoming_ring(ShmLink& link);
   void answer_ring_ask(ShmLink& link);
   bool flush_answers();
 

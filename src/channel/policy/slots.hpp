@@ -1,0 +1,86 @@
+// Slots: the dedicated channels of one kind that a process may have on one side, and the peers that
+// hold them (DESIGN §5: idle channels are torn down, least recently used first, when a limit asks
+// for room).
+//
+// Who finds no slot is turned away. After as many were turned away as there are peers, it sweeps:
+// a holder whose activity has not changed for a whole sweep is idle. So a peer that is merely slow
+// among many is not taken for idle, and a process whose slots suffice never sweeps.
+// Ownership: borrows peers; they let go before they end. Threads: the lane lock.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/assert.hpp"
+
+namespace hawser::channel {
+
+template <class Peer>
+class Slots {
+ public:
+  explicit Slots(std::int64_t slots_max) : slots_max_(slots_max) {}
+
+  /// Takes a slot before it is known whether the channel comes about; false: there is none.
+  bool reserve() {
+    if (taken_ >= slots_max_) return false;
+    ++taken_;
+    return true;
+  }
+  /// Gives a reserved slot back that nobody came to hold.
+  void release() {
+    HAWSER_ASSERT(taken_ > 0);
+    --taken_;
+  }
+  /// PEER holds a reserved slot from now on.
+  void hold(Peer& peer) { holders_.push_back({&peer, std::nullopt, 0}); }
+  [[nodiscard]] bool is_held_by(const Peer& peer) const {
+    return std::any_of(holders_.begin(), holders_.end(),
+                       [&](const Holder& holder) { return holder.peer == &peer; });
+  }
+  /// PEER, if it holds a slot, holds it no more.
+  void let_go(const Peer& peer) {
+    if (std::erase_if(holders_, [&](const Holder& holder) { return holder.peer == &peer; }) != 0)
+      release();
+  }
+
+  /// One of PEERS peers was turned away: the holder that has been idle longest, if this was the
+  /// time for a sweep and there is an idle one. ACTIVITY_OF(const Peer&): a count that grows
+  /// whenever its channel is used.
+  template <class Activity>
+  Peer* turn_away(std::size_t peers, Activity&& activity_of) {
+    if (++turned_away_ < peers) return nullptr;
+    turned_away_ = 0;
+    std::uint32_t longest = 0;
+    Peer* idle = nullptr;
+    for (Holder& holder : holders_) {
+      const std::uint64_t now = activity_of(*holder.peer);
+      if (now != holder.activity) {
+        holder.activity = now;
+        holder.idle_sweeps = 0;
+      } else if (++holder.idle_sweeps > longest) {
+        longest = holder.idle_sweeps;
+        idle = holder.peer;
+      }
+    }
+    return idle;
+  }
+
+  [[nodiscard]] std::int64_t taken() const { return taken_; }
+
+ private:
+  struct Holder {
+    Peer* peer;
+    std::optional<std::uint64_t> activity;  // at the last sweep, if it was held then
+    std::uint32_t idle_sweeps;              // in a row that found the same activity
+  };
+
+  const std::int64_t slots_max_;
+  std::int64_t taken_ = 0;
+  std::size_t turned_away_ = 0;  // since the last sweep
+  std::vector<Holder> holders_;
+};
+
+}  // namespace hawser::channel
