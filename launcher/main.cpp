@@ -56,7 +56,7 @@ int run(const Options& options) {
       bootstrap::JobSegment::create({.size = ranks,
                                      .host_bytes = ranks * bootstrap::host_bytes_per_process,
                                      .launcher_pid = ::getpid(),
-                                     .host_cores = platform::usable_cores()});
+                                     .host_cores = platform::granted_cores()});
   if (!segment) return refuse(code_no_resources, segment.error().sentence());
   const SignalSource signals;
   Job job(options, *segment, bind_ranks(options.bind_to, ranks), signals, descriptors);

@@ -73,7 +73,14 @@ void Network::send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
                          std::unique_ptr<std::byte[]> data, std::size_t bytes) {
   const auto kind_number = static_cast<std::uint32_t>(kind);
   scheduler_.note("{} sends a frame of {} bytes to {} by channel {}", from, bytes, to, kind_number);
-  if (frames_sent_++ == settings_.lost_frame) return;
+  const std::uint64_t number = frames_sent_++;
+  if (number == settings_.lost_frame) return;
+  if (number == settings_.fatal_frame) {
+    ++probes_.links_lost;
+    send_control(from, to, Parcel::lost);
+    send_control(to, from, Parcel::lost);
+    return;
+  }
   std::uint64_t delay = random_.below(settings_.delay_ns_max[kind_number]);
   if (random_.one_in(settings_.slow_one_in)) delay *= random_.between<std::uint64_t>(2, 20);
   Channel& channel = channels_[{from, to, kind_number}];

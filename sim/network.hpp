@@ -38,8 +38,9 @@ struct NetworkSettings {
   std::uint64_t single_copy_refused_one_in = 0;  // copies, in mid-message too
   std::uint64_t preempted_one_in = 0;            // polls that let another process run first
   // Planted by tests of the simulator:
-  std::optional<std::uint64_t> lost_frame;  // the frame of this number vanishes
-  bool forgets_refused = false;             // nobody is told when there is room again
+  std::optional<std::uint64_t> lost_frame;   // the frame of this number vanishes
+  std::optional<std::uint64_t> fatal_frame;  // the frame of this number takes its link down
+  bool forgets_refused = false;              // nobody is told when there is room again
 
   static NetworkSettings draw(Random& random);
 };
@@ -67,6 +68,7 @@ struct NetworkProbes {
   std::uint64_t rings_recalled = 0;
   std::uint64_t copies = 0;
   std::uint64_t copies_refused = 0;
+  std::uint64_t links_lost = 0;
   std::uint64_t full = 0;  // reservations that found no room
 };
 

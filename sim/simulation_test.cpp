@@ -74,6 +74,25 @@ TEST(Simulation, ATransportThatWakesNobodyWhenItHasRoomAgainIsFound) {
   EXPECT_TRUE(found);
 }
 
+/// Not "messages": who receives from any source goes on waiting for the others.
+TEST(Simulation, WhatALostPeerWasToSendOrGetFailsAndNobodyHangs) {
+  int lost = 0;
+  for (const char* workload : {"ring", "shifting", "flood", "collectives", "communicators"}) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const auto take_down = [&](NetworkSettings& settings) { settings.fatal_frame = 7 * seed; };
+      const Outcome outcome = simulate_failure(
+          {.seed = seed, .workload = find_workload(workload), .adjust_network = take_down});
+      if (outcome.network.links_lost == 0) continue;  // it had fewer frames
+      ++lost;
+      EXPECT_NE(outcome.failure, "") << workload << " " << seed;
+      for (const char* hang : {"deadlock", "no end"})
+        EXPECT_EQ(outcome.failure.find(hang), std::string::npos)
+            << workload << " " << seed << ": " << outcome.failure;
+    }
+  }
+  EXPECT_GT(lost, 25);
+}
+
 TEST(Simulation, GetsToWhatHappensSeldom) {
   NetworkProbes network;
   ProcessProbes processes;

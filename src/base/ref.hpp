@@ -1,8 +1,8 @@
 // RefCounted and Ref<T>: intrusive, thread-safe reference counts for the objects behind handles.
 //
 // Ownership: a new object has one reference, which adopt() takes over. The last Ref deletes. An
-//            object that its owner keeps longer than anybody else can use it may be pinned: it is
-//            not counted then, which saves the fast path four atomic operations per message.
+//            object that is kept until the OS process ends may be pinned: it is not counted then,
+//            which saves the fast path atomic operations.
 // Threads:   counts are atomic; the object itself is guarded by its owner.
 #pragma once
 
@@ -36,10 +36,8 @@ class RefCounted {
       dispose();
     }
   }
-  /// Stops counting. By the owner of the only reference, which must outlive all uses.
+  /// Never deletes this object from now on.
   void pin() const { references_.store(pinned, std::memory_order_relaxed); }
-  /// The owner's is the only reference again.
-  void unpin() const { reset_references(); }
   [[nodiscard]] std::uint32_t reference_count() const {
     return references_.load(std::memory_order_relaxed);
   }

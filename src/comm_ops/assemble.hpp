@@ -21,7 +21,7 @@ struct Side {
 /// What a new communicator has from its parent, or from its creator where it has none.
 struct Heritage {
   Ref<core::Errhandler> errhandler;
-  core::Object* session = nullptr;
+  const core::Object* session = nullptr;
 };
 Heritage heritage_of(const Comm& parent);
 

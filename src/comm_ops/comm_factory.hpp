@@ -71,14 +71,15 @@ class CommFactory {
   /// Null if this process is not in GROUP (a subset of PARENT's).
   Result<Ref<Comm>> create_group(Comm& parent, const Group& group, int tag);
   Result<Ref<Comm>> create_from_group(Ref<Group> group, std::string_view tag, Info* info,
-                                      Ref<Errhandler> errhandler, core::Object* session);
+                                      Ref<Errhandler> errhandler, const core::Object* session);
   /// Collective over LOCAL; the leaders talk over PEER (significant at leaders only).
   Result<Ref<Comm>> intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leader,
                                      int tag);
   Result<Ref<Comm>> intercomm_create_from_groups(Ref<Group> local, int local_leader,
                                                  Ref<Group> remote, int remote_leader,
                                                  std::string_view tag, Info* info,
-                                                 Ref<Errhandler> errhandler, core::Object* session);
+                                                 Ref<Errhandler> errhandler,
+                                                 const core::Object* session);
 
  private:
   std::uint32_t take_context() { return next_context_.fetch_add(1, std::memory_order_relaxed); }

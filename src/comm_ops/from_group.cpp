@@ -73,7 +73,7 @@ Result<Ref<Comm>> CommFactory::create_group(Comm& parent, const Group& group, in
 
 Result<Ref<Comm>> CommFactory::create_from_group(Ref<Group> group, std::string_view tag, Info* info,
                                                  Ref<Errhandler> errhandler,
-                                                 core::Object* session) {
+                                                 const core::Object* session) {
   const int rank = group->rank_of(self_);
   if (rank < 0) return Ref<Comm>();
   const Heritage heritage{std::move(errhandler), session};
@@ -87,7 +87,7 @@ Result<Ref<Comm>> CommFactory::intercomm_create_from_groups(Ref<Group> local, in
                                                             Ref<Group> remote, int remote_leader,
                                                             std::string_view tag, Info* info,
                                                             Ref<Errhandler> errhandler,
-                                                            core::Object* session) {
+                                                            const core::Object* session) {
   const int rank = local->rank_of(self_);
   if (rank < 0) return Ref<Comm>();
   HAWSER_TRY(check_leader("local", *local, local_leader));

@@ -46,6 +46,11 @@ struct ConstBuffer {
   Datatype* type = nullptr;
 };
 
+/// The reference that an operation takes: none to predefined types, which outlive operations.
+inline Ref<Datatype> hold(Datatype& type) {
+  return type.is_predefined() ? Ref<Datatype>() : Ref<Datatype>::share(&type);
+}
+
 /// Where the data of items of TYPE at DATA begins. By integers, since DATA may be MPI_BOTTOM.
 inline std::byte* first_byte(const void* data, const Datatype& type) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(data) +
@@ -91,10 +96,11 @@ class Backend {
   virtual Result<Ref<Request>> isend(const ConstBuffer& buffer, const Envelope& envelope,
                                      SendMode mode) = 0;
   virtual Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope) = 0;
-  /// True and *status filled if a matching message has arrived.
-  virtual bool iprobe(const Envelope& envelope, Status* status) = 0;
-  /// Null if there is none.
-  virtual Ref<Message> improbe(const Envelope& envelope) = 0;
+  /// True and *status filled if a matching message has arrived; an error if none has and its sender
+  /// is gone.
+  virtual Result<bool> iprobe(const Envelope& envelope, Status* status) = 0;
+  /// The same; null if there is none.
+  virtual Result<Ref<Message>> improbe(const Envelope& envelope) = 0;
   virtual Result<Ref<Request>> imrecv(const Buffer& buffer, Ref<Message> message) = 0;
   /// Moves messages; true if anything happened. Never blocks, never calls user code.
   virtual bool progress() = 0;

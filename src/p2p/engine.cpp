@@ -83,7 +83,8 @@ Result<bool> Engine::iprobe(const Envelope& envelope, Status* status) {
   }
   {
     const LaneLock lock(*this);
-    if (backend_.iprobe(envelope, status)) return true;
+    Result<bool> found = backend_.iprobe(envelope, status);
+    if (!found || *found) return found;
   }
   progress();
   const LaneLock lock(*this);
@@ -95,10 +96,13 @@ Result<void> Engine::probe(const Envelope& envelope, Status* status) {
     if (status != nullptr) *status = proc_null_status();
     return {};
   }
+  Result<bool> found = false;
   wait_until([&] {
     const LaneLock lock(*this);
-    return backend_.iprobe(envelope, status);
+    found = backend_.iprobe(envelope, status);
+    return !found || *found;
   });
+  if (!found) return found.take_error();
   return {};
 }
 
@@ -107,7 +111,8 @@ Result<Ref<Message>> Engine::improbe(const Envelope& envelope) {
     return Ref<Message>(base::make_ref<ProcNullMessage>(*envelope.comm));
   {
     const LaneLock lock(*this);
-    if (Ref<Message> message = backend_.improbe(envelope)) return message;
+    Result<Ref<Message>> message = backend_.improbe(envelope);
+    if (!message || *message) return message;
   }
   progress();
   const LaneLock lock(*this);
@@ -116,11 +121,11 @@ Result<Ref<Message>> Engine::improbe(const Envelope& envelope) {
 
 Result<Ref<Message>> Engine::mprobe(const Envelope& envelope) {
   if (envelope.peer == proc_null) return improbe(envelope);
-  Ref<Message> message;
+  Result<Ref<Message>> message = Ref<Message>();
   wait_until([&] {
     const LaneLock lock(*this);
     message = backend_.improbe(envelope);
-    return static_cast<bool>(message);
+    return !message || *message;
   });
   return message;
 }

@@ -14,6 +14,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "platform/cgroup.hpp"
+
 namespace hawser::platform {
 
 int usable_cores() {
@@ -22,6 +24,12 @@ int usable_cores() {
   if (::sched_getaffinity(0, sizeof(set), &set) != 0)
     return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   return CPU_COUNT(&set);
+}
+
+int granted_cores() {
+  const int usable = usable_cores();
+  const std::optional<double> quota = cgroup_cores_max();
+  return quota ? std::clamp(static_cast<int>(*quota), 1, usable) : usable;
 }
 
 std::string host_name() {

@@ -20,6 +20,8 @@ struct MemoryPiece {
 
 /// Cores that this process may run on (its affinity mask).
 int usable_cores();
+/// The same, but no more than the quota of the control group gives time of; at least 1.
+int granted_cores();
 /// The host's name as uname(2) tells it.
 std::string host_name();
 

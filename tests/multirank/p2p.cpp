@@ -195,6 +195,37 @@ void buffered() {
   check_equal(detached_bytes, space.size(), "the size of the buffer that is detached");
 }
 
+/// A communicator of a session sends from the session's buffer.
+void buffered_in_session() {
+  constexpr int bytes = 3000;
+  MPI_Session session;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group group;
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm comm;
+  MPI_Comm_create_from_group(group, "buffered_in_session", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+  const int rank = rank_in(comm), size = size_of(comm), next = (rank + 1) % size,
+            previous = (rank + size - 1) % size;
+  const Bytes out = patterned(rank, bytes);
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(MPI_Bsend(out.data(), bytes, MPI_BYTE, next, 0, comm), &error_class);
+  check_equal(error_class, MPI_ERR_BUFFER, "the error class of MPI_Bsend without a buffer");
+  Bytes space(bytes + MPI_BSEND_OVERHEAD);
+  MPI_Session_attach_buffer(session, space.data(), static_cast<int>(space.size()));
+  MPI_Bsend(out.data(), bytes, MPI_BYTE, next, 0, comm);
+  Bytes in(bytes);
+  MPI_Recv(in.data(), bytes, MPI_BYTE, previous, 0, comm, MPI_STATUS_IGNORE);
+  check_pattern(in, previous, bytes, "a send from a session's buffer");
+  MPI_Session_flush_buffer(session);
+  void* detached = nullptr;
+  int detached_bytes = 0;
+  MPI_Session_detach_buffer(session, &detached, &detached_bytes);
+  check(detached == space.data(), "the buffer that is detached is not the session's");
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+}
+
 void exchanges() {
   const int rank = rank_in(world), size = size_of(world), next = (rank + 1) % size,
             previous = (rank + size - 1) % size;
@@ -313,7 +344,7 @@ int main() {
   // A barrier after each: its wildcards must not find messages of the next.
   for (const auto section :
        {ring, every_pair_and_size, truncation, order_with_wildcards, order_of_posted, synchronous,
-        buffered, exchanges, no_process, to_itself, derived_types}) {
+        buffered, buffered_in_session, exchanges, no_process, to_itself, derived_types}) {
     section();
     MPI_Barrier(world);
   }

@@ -83,8 +83,10 @@ class ManualBackend final : public p2p::Backend {
         {buffer, envelope, base::make_ref<ManualRequest>(core::RequestKind::receive)});
     return base::Ref<core::Request>(receives.back().request);
   }
-  bool iprobe(const p2p::Envelope&, core::Status*) override { return false; }
-  base::Ref<p2p::Message> improbe(const p2p::Envelope&) override { return nullptr; }
+  base::Result<bool> iprobe(const p2p::Envelope&, core::Status*) override { return false; }
+  base::Result<base::Ref<p2p::Message>> improbe(const p2p::Envelope&) override {
+    return base::Ref<p2p::Message>();
+  }
   base::Result<base::Ref<core::Request>> imrecv(const p2p::Buffer&,
                                                 base::Ref<p2p::Message>) override {
     return core::Error(core::ErrorClass::unsupported_operation, "not in this test double");

@@ -158,7 +158,7 @@ class ThreadBackend final : public p2p::Backend {
     mailbox.posted.push_back(std::move(posted));
     return request;
   }
-  bool iprobe(const p2p::Envelope& envelope, Status* status) override {
+  base::Result<bool> iprobe(const p2p::Envelope& envelope, Status* status) override {
     const std::lock_guard lock(network_.mutex());
     const ThreadNetwork::Key key = pattern_of(envelope);
     for (const auto& sent : network_.mailbox(rank_).unexpected) {
@@ -170,7 +170,9 @@ class ThreadBackend final : public p2p::Backend {
     }
     return false;
   }
-  Ref<p2p::Message> improbe(const p2p::Envelope&) override { return nullptr; }
+  base::Result<Ref<p2p::Message>> improbe(const p2p::Envelope&) override {
+    return base::Ref<p2p::Message>();
+  }
   Result<Ref<core::Request>> imrecv(const p2p::Buffer&, Ref<p2p::Message>) override {
     return core::Error(core::ErrorClass::unsupported_operation, "not in this test double");
   }

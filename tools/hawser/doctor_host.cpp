@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "hawser/cgroup.hpp"
 #include "hawser/doctor.hpp"
 #include "hawser/table.hpp"
+#include "platform/cgroup.hpp"
 #include "platform/process.hpp"
 
 namespace hawser::tools {
@@ -31,7 +31,7 @@ std::string container_kind() {
   for (const auto& [path, kind] : files)
     if (std::filesystem::exists(path, ignored)) return kind;
   if (const char* name = std::getenv("container"); name != nullptr) return name;
-  const std::string group = read_line("/proc/1/cgroup").value_or("");
+  const std::string group = platform::read_line("/proc/1/cgroup").value_or("");
   for (const std::string_view kind : {"docker", "kubepods", "lxc", "libpod"})
     if (group.find(kind) != std::string::npos) return std::string(kind);
   return "";
@@ -42,12 +42,12 @@ std::string container_kind() {
 Finding check_cores() {
   const int usable = platform::usable_cores();
   const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-  const std::optional<double> quota = cgroup_cores_max();
+  const std::optional<double> quota = platform::cgroup_cores_max();
   const std::string sentence = fmt::format("{} usable of {} online", usable, online);
   if (quota && *quota < usable) {
     return {Verdict::warn, "cores",
-            fmt::format("{}, but the control group gives time of {:.1f}: ranks that spin are "
-                        "stopped for long.",
+            fmt::format("{}, but the control group gives time of {:.1f}: more ranks than that "
+                        "take turns, and do not spin.",
                         sentence, *quota),
             "raise the quota (docker run --cpus), or run fewer ranks."};
   }
@@ -76,7 +76,7 @@ Finding check_locked_memory() {
 Finding check_container() {
   const std::string kind = container_kind();
   // The initial user namespace maps every id to itself: "0 0 4294967295".
-  const std::string map = read_line("/proc/self/uid_map").value_or("4294967295");
+  const std::string map = platform::read_line("/proc/self/uid_map").value_or("4294967295");
   const bool has_own_users = map.find("4294967295") == std::string::npos;
   if (kind.empty() && !has_own_users) return {Verdict::ok, "container", "none was found."};
   return {Verdict::ok, "container",

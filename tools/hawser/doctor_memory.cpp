@@ -4,10 +4,10 @@
 #include <cstring>
 #include <fstream>
 
-#include "hawser/cgroup.hpp"
 #include "hawser/child.hpp"
 #include "hawser/doctor.hpp"
 #include "hawser/table.hpp"
+#include "platform/cgroup.hpp"
 #include "platform/file.hpp"
 
 namespace hawser::tools {
@@ -61,7 +61,7 @@ Finding check_shared_mapping() {
 
 Finding check_memory_limit() {
   constexpr std::uint64_t comfortable_bytes = std::uint64_t{256} << 20;
-  const std::optional<std::uint64_t> limit = cgroup_memory_bytes_max();
+  const std::optional<std::uint64_t> limit = platform::cgroup_memory_bytes_max();
   const std::optional<std::uint64_t> available = available_bytes();
   const std::string sentence =
       fmt::format("{} available, {}.", available ? format_bytes(*available) : "unknown memory",
@@ -77,8 +77,8 @@ Finding check_memory_limit() {
 Finding check_huge_pages() {
   constexpr const char* check = "huge shared pages";
   // The one in force is in brackets: "always within_size advise [never] deny force".
-  const std::string modes =
-      read_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled").value_or("[unknown]");
+  const std::string modes = platform::read_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+                                .value_or("[unknown]");
   const std::size_t open = modes.find('[');
   const std::string mode = modes.substr(open + 1, modes.find(']') - open - 1);
   if (mode == "always" || mode == "force") {

@@ -12,9 +12,9 @@
 #include <fstream>
 #include <vector>
 
-#include "hawser/cgroup.hpp"
 #include "hawser/child.hpp"
 #include "hawser/doctor.hpp"
+#include "platform/cgroup.hpp"
 #include "platform/clock.hpp"
 #include "platform/futex.hpp"
 #include "platform/process.hpp"
@@ -71,7 +71,7 @@ Finding copy_finding(const char* check, int refusal) {
     return {Verdict::warn, check, fmt::format("this kernel has no process_vm_readv; {}.", effect),
             "a kernel with CONFIG_CROSS_MEMORY_ATTACH."};
   }
-  const std::string yama = read_line("/proc/sys/kernel/yama/ptrace_scope").value_or("0");
+  const std::string yama = platform::read_line("/proc/sys/kernel/yama/ptrace_scope").value_or("0");
   if (refusal == EPERM && yama != "0") {
     return {Verdict::warn, check,
             fmt::format("refused, since Yama's ptrace_scope is {}; {}.", yama, effect),

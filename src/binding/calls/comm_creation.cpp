@@ -81,10 +81,10 @@ Result<void> comm_create_group(Runtime& runtime, Comm& comm, core::Group& group,
 Result<void> comm_create_from_group(Runtime& runtime, core::Group& group,
                                     std::string_view stringtag, core::Info* info,
                                     core::Errhandler& errhandler, HandleOut<Comm> newcomm) {
-  return show(
-      factory(runtime).create_from_group(Ref<core::Group>::share(&group), stringtag, info,
-                                         Ref<core::Errhandler>::share(&errhandler), nullptr),
-      newcomm);
+  return show(factory(runtime).create_from_group(Ref<core::Group>::share(&group), stringtag, info,
+                                                 Ref<core::Errhandler>::share(&errhandler),
+                                                 group.session()),
+              newcomm);
 }
 
 Result<void> comm_free(Runtime& runtime, HandleInOut<Comm> comm) { return end(runtime, comm); }
@@ -114,7 +114,7 @@ Result<void> intercomm_create_from_groups(Runtime& runtime, core::Group& local_g
   return show(factory(runtime).intercomm_create_from_groups(
                   Ref<core::Group>::share(&local_group), local_leader,
                   Ref<core::Group>::share(&remote_group), remote_leader, stringtag, info,
-                  Ref<core::Errhandler>::share(&errhandler), nullptr),
+                  Ref<core::Errhandler>::share(&errhandler), local_group.session()),
               newintercomm);
 }
 

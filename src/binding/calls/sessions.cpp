@@ -190,14 +190,17 @@ Result<void> session_get_info(Runtime&, Session& session, HandleOut<core::Info> 
   return {};
 }
 
-Result<void> group_from_session_pset(Runtime&, Session&, std::string_view pset_name,
+Result<void> group_from_session_pset(Runtime&, Session& session, std::string_view pset_name,
                                      HandleOut<core::Group> newgroup) {
   const Result<std::string_view> known = check_pset(pset_name);
   if (!known) return known.error();
   const bootstrap::Placement& placement = Instance::get().process().placement();
-  newgroup.set(*known == world_pset ? core::Group::of_stride(placement.self.job, 0, 1,
-                                                             static_cast<int>(placement.size))
-                                    : core::Group::of_list({placement.self}));
+  Ref<core::Group> group =
+      *known == world_pset
+          ? core::Group::of_stride(placement.self.job, 0, 1, static_cast<int>(placement.size))
+          : core::Group::of_list({placement.self});
+  group->set_session(&session);
+  newgroup.set(std::move(group));
   return {};
 }
 

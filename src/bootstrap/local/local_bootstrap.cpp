@@ -70,7 +70,7 @@ Result<std::unique_ptr<Bootstrap>> LocalBootstrap::connect() {
 }
 
 Result<std::unique_ptr<Bootstrap>> LocalBootstrap::singleton() {
-  Result<JobSegment> segment = JobSegment::create({.host_cores = platform::usable_cores()});
+  Result<JobSegment> segment = JobSegment::create({.host_cores = platform::granted_cores()});
   if (!segment) return segment.take_error();
   return claim(*std::move(segment), 0);
 }

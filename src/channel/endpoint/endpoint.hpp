@@ -81,6 +81,8 @@ class Endpoint {
   template <class Fill>
   void send(std::uint8_t frame_class, Sequencing sequencing, std::size_t frame_bytes, Fill&& fill) {
     if (is_open() && try_send(frame_channel_, frame_class, sequencing, frame_bytes, fill)) return;
+    if (lost_) [[unlikely]]
+      return;  // nobody to keep it for
     std::byte* frame = enqueue(frame_bytes);
     write_prefix(frame, frame_class, sequencing);
     fill(frame + sizeof(FramePrefix));

@@ -101,7 +101,7 @@ class Comm : public NamedObject {
     ContextMap contexts;         // of the receivers: `group`, or `remote_group` if there is one
     Ref<Comm> local;             // intercommunicators: over `group`, for collective algorithms
     Ref<Errhandler> errhandler;  // never null
-    Object* session = nullptr;   // the session it stems from; null for the world model
+    const Object* session = nullptr;  // the session it stems from; null for the world model
   };
   explicit Comm(Description description);
   ~Comm() override;
@@ -123,7 +123,7 @@ class Comm : public NamedObject {
   [[nodiscard]] const ContextMap& contexts() const { return description_.contexts; }
   /// Of an intercommunicator: an intracommunicator over the local group.
   [[nodiscard]] Comm& local() const { return *description_.local; }
-  [[nodiscard]] Object* session() const { return description_.session; }
+  [[nodiscard]] const Object* session() const { return description_.session; }
 
   [[nodiscard]] Errhandler& errhandler() const { return *description_.errhandler; }
   void set_errhandler(Ref<Errhandler> errhandler) {

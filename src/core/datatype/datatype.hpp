@@ -91,6 +91,8 @@ class Datatype : public NamedObject {
   /// begins at the buffer's address + true_lower_bound().
   [[nodiscard]] bool is_dense() const { return dense_; }
   [[nodiscard]] bool is_committed() const { return committed_; }
+  /// It belongs to a TypeTable, as long as that lasts; users can't free it.
+  [[nodiscard]] bool is_predefined() const { return predefined_; }
   /// Optimises the layout; idempotent.
   virtual void commit() = 0;
 
@@ -128,6 +130,7 @@ class Datatype : public NamedObject {
   Count true_extent_ = 0;
   bool dense_ = false;
   bool committed_ = false;
+  bool predefined_ = false;
 
  private:
   AttributeSet attributes_;

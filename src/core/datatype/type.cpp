@@ -34,6 +34,7 @@ Type::Type(const Basic& basic, Contents contents)
       shape_(basic_shape(basic)),
       basic_(this),
       description_(&basic) {
+  predefined_ = true;
   if (is_named()) set_name(basic.name);
   take_bounds();
   commit();

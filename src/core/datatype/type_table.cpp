@@ -98,13 +98,10 @@ TypeTable::TypeTable() : state_(std::make_unique<State>()) {
   for (const Basic& basic : predefined_types()) {
     state_->owned.push_back(base::make_ref<Type>(basic));
     state_->all.push_back(state_->owned.back().get());
-    state_->all.back()->pin();
   }
 }
 
-TypeTable::~TypeTable() {
-  for (const Datatype* type : state_->all) type->unpin();
-}
+TypeTable::~TypeTable() = default;
 
 Datatype* TypeTable::find(std::uint32_t handle) const { return state_->find(handle); }
 

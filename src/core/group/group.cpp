@@ -62,18 +62,18 @@ void append_members(std::vector<Identity>& members, const Group& group, Predicat
   }
 }
 
-Ref<Group> only(const Group& group, const RankSelection& selection) {
+std::vector<Identity> only(const Group& group, const RankSelection& selection) {
   std::vector<Identity> members;
   members.reserve(selection.ranks().size());
   for (const int rank : selection.ranks()) members.push_back(group.member(rank));
-  return Group::of_list(std::move(members));
+  return members;
 }
 
-Ref<Group> without(const Group& group, const RankSelection& selection) {
+std::vector<Identity> without(const Group& group, const RankSelection& selection) {
   std::vector<Identity> members;
   append_members(members, group,
                  [&](int rank, const Identity&) { return !selection.contains(rank); });
-  return Group::of_list(std::move(members));
+  return members;
 }
 
 }  // namespace
@@ -157,6 +157,12 @@ Comparison Group::compare(const Group& other) const {
   return Comparison::similar;
 }
 
+Ref<Group> Group::derive(std::vector<Identity> members) const {
+  Ref<Group> derived = of_list(std::move(members));
+  derived->set_session(session_);
+  return derived;
+}
+
 Ref<Group> Group::union_with(const Group& other) const {
   std::vector<Identity> members;
   members.reserve(static_cast<std::size_t>(size()));
@@ -164,7 +170,7 @@ Ref<Group> Group::union_with(const Group& other) const {
   append_members(members, other, [this](int, const Identity& identity) {
     return rank_of(identity) == undefined_rank;
   });
-  return of_list(std::move(members));
+  return derive(std::move(members));
 }
 
 Ref<Group> Group::intersection_with(const Group& other) const {
@@ -172,7 +178,7 @@ Ref<Group> Group::intersection_with(const Group& other) const {
   append_members(members, *this, [&other](int, const Identity& identity) {
     return other.rank_of(identity) != undefined_rank;
   });
-  return of_list(std::move(members));
+  return derive(std::move(members));
 }
 
 Ref<Group> Group::difference_with(const Group& other) const {
@@ -180,31 +186,31 @@ Ref<Group> Group::difference_with(const Group& other) const {
   append_members(members, *this, [&other](int, const Identity& identity) {
     return other.rank_of(identity) == undefined_rank;
   });
-  return of_list(std::move(members));
+  return derive(std::move(members));
 }
 
 Result<Ref<Group>> Group::include(std::span<const int> ranks) const {
   auto selection = RankSelection::of_ranks(size(), ranks);
   if (!selection.ok()) return selection.take_error();
-  return only(*this, *selection);
+  return derive(only(*this, *selection));
 }
 
 Result<Ref<Group>> Group::exclude(std::span<const int> ranks) const {
   auto selection = RankSelection::of_ranks(size(), ranks);
   if (!selection.ok()) return selection.take_error();
-  return without(*this, *selection);
+  return derive(without(*this, *selection));
 }
 
 Result<Ref<Group>> Group::include_ranges(std::span<const Range> ranges) const {
   auto selection = RankSelection::of_ranges(size(), ranges);
   if (!selection.ok()) return selection.take_error();
-  return only(*this, *selection);
+  return derive(only(*this, *selection));
 }
 
 Result<Ref<Group>> Group::exclude_ranges(std::span<const Range> ranges) const {
   auto selection = RankSelection::of_ranges(size(), ranges);
   if (!selection.ok()) return selection.take_error();
-  return without(*this, *selection);
+  return derive(without(*this, *selection));
 }
 
 }  // namespace hawser::core

@@ -51,6 +51,11 @@ class Group : public Object {
   /// from the start, so that what is charged once can be given back once.
   [[nodiscard]] std::size_t footprint_bytes() const;
 
+  /// The session whose process set this group stems from, for comparison only; null if none. What
+  /// is derived from a group stems from the same.
+  [[nodiscard]] const Object* session() const { return session_; }
+  void set_session(const Object* session) { session_ = session; }
+
   /// ident, similar (equal members in another order) or unequal.
   [[nodiscard]] Comparison compare(const Group& other) const;
   /// The members of this group in their order, then those of OTHER that are new, in theirs.
@@ -78,6 +83,10 @@ class Group : public Object {
   explicit Group(std::unique_ptr<List> list);
   ~Group() override;
 
+  /// A group of MEMBERS that stems from where this one does.
+  [[nodiscard]] Ref<Group> derive(std::vector<Identity> members) const;
+
+  const Object* session_ = nullptr;
   Stride stride_{};
   std::unique_ptr<List> list_;  // null: the stride form
 };

@@ -58,6 +58,13 @@ class KeyedQueue {
     return size_ == 0 ? nullptr : front(key, key.hash());
   }
   void erase(MatchNode& node);
+  /// In no order. VISIT(MatchNode&) may not change the queue.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t bucket = 0; size_ > 0 && bucket <= mask_; ++bucket)
+      for (MatchNode* head = buckets_[bucket]; head != nullptr; head = head->bucket_next)
+        for (MatchNode* node = head; node != nullptr; node = node->next) visit(*node);
+  }
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:

@@ -38,6 +38,12 @@ class MatchEngine {
   /// A receive for KEY (which may have wildcards) that found no unexpected message.
   void post(PostedReceive& receive, const MatchKey& key);
   void cancel(PostedReceive& receive);
+  /// In no order. VISIT(PostedReceive&) may not change the engine.
+  template <class Visit>
+  void for_each_posted(Visit&& visit) const {
+    for (const KeyedQueue& queue : posted_)
+      queue.for_each([&](MatchNode& node) { visit(*static_cast<PostedReceive*>(node.owner)); });
+  }
   /// Takes out the receive that a message under KEY matches; null if there is none.
   PostedReceive* match_arrival(const MatchKey& key);
 

@@ -46,8 +46,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   Result<Ref<Request>> isend(const ConstBuffer& buffer, const Envelope& envelope,
                              SendMode mode) override;
   Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope) override;
-  bool iprobe(const Envelope& envelope, Status* status) override;
-  Ref<Message> improbe(const Envelope& envelope) override;
+  Result<bool> iprobe(const Envelope& envelope, Status* status) override;
+  Result<Ref<Message>> improbe(const Envelope& envelope) override;
   Result<Ref<Request>> imrecv(const Buffer& buffer, Ref<Message> message) override;
   bool progress() override;
   bool is_drained() override;
@@ -97,6 +97,10 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                std::span<const std::byte> payload);
   void deliver_stored(ReceiveRequest& request, Stored& message);
   void drop_stored(Stored& message);
+  /// The peer that alone could send what a receive of SOURCE in COMM wants, if it is gone.
+  [[nodiscard]] const channel::Endpoint* lost_sender(const Comm& comm, int source) const;
+  void fail_posted();
+  void give_up(ReceiveRequest& posted, const channel::Endpoint& lost);
   void return_credit(channel::Endpoint& from, std::size_t payload_bytes);
 
   // transfer.cpp
@@ -125,6 +129,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   std::array<std::uint64_t, send_protocols.size()> sends_{};
   std::array<std::uint64_t, fetch_protocols.size()> fetches_{};
   std::uint64_t unexpected_messages_ = 0;
+  std::vector<const channel::Endpoint*> lost_;  // peers that are gone
 };
 
 }  // namespace hawser::p2p

@@ -1,6 +1,8 @@
 // The receiving half of ChannelBackend: matching, unexpected messages, probes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "p2p/protocol/channel_backend.hpp"
 
 namespace hawser::p2p {
@@ -55,7 +57,34 @@ Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope&
   request->retain_unshared();  // the backend's, until the request is complete
   request->is_posted = true;
   match_.post(*request, key);
+  if (const Endpoint* lost = lost_sender(*envelope.comm, envelope.peer)) [[unlikely]]
+    give_up(*request, *lost);
   return handle;
+}
+
+/// A receive from any source may still be served by others.
+const Endpoint* ChannelBackend::lost_sender(const Comm& comm, int source) const {
+  if (lost_.empty() || source == any_source) return nullptr;
+  const base::Identity sender = comm.peer_group().member(source);
+  const auto found = std::ranges::find(lost_, sender, &Endpoint::identity);
+  return found == lost_.end() ? nullptr : *found;
+}
+
+void ChannelBackend::fail_posted() {
+  std::vector<std::pair<ReceiveRequest*, const Endpoint*>> hopeless;
+  match_.for_each_posted([&](PostedReceive& posted) {
+    auto& request = static_cast<ReceiveRequest&>(posted);
+    if (const Endpoint* lost = lost_sender(*request.comm_, posted.node.key.source))
+      hopeless.emplace_back(&request, lost);
+  });
+  for (const auto& [request, lost] : hopeless) give_up(*request, *lost);
+}
+
+void ChannelBackend::give_up(ReceiveRequest& posted, const Endpoint& lost) {
+  match_.cancel(posted);
+  posted.is_posted = false;
+  posted.finish_with({base::ErrorClass::proc_aborted, lost.loss()});
+  posted.release();
 }
 
 Result<void> ChannelBackend::cancel(ReceiveRequest& request) {
@@ -68,20 +97,26 @@ Result<void> ChannelBackend::cancel(ReceiveRequest& request) {
   return {};
 }
 
-bool ChannelBackend::iprobe(const Envelope& envelope, Status* status) {
+Result<bool> ChannelBackend::iprobe(const Envelope& envelope, Status* status) {
   const UnexpectedMessage* found = match_.find_unexpected(key_for(envelope));
-  if (found == nullptr) return false;
+  if (found == nullptr) {
+    if (const Endpoint* lost = lost_sender(*envelope.comm, envelope.peer)) [[unlikely]]
+      return base::Error(base::ErrorClass::proc_aborted, lost->loss());
+    return false;
+  }
   const auto& message = static_cast<const Stored&>(*found);
   if (status != nullptr) *status = status_of(message.node.key, message.rendezvous.total);
   return true;
 }
 
-Ref<Message> ChannelBackend::improbe(const Envelope& envelope) {
-  UnexpectedMessage* found = match_.find_unexpected(key_for(envelope));
-  if (found == nullptr) return nullptr;
-  match_.remove(*found);
-  return base::make_ref<ProbedMessage>(Ref<Comm>::share(envelope.comm),
-                                       std::unique_ptr<Stored>(static_cast<Stored*>(found)));
+Result<Ref<Message>> ChannelBackend::improbe(const Envelope& envelope) {
+  const Result<bool> found = iprobe(envelope, nullptr);
+  if (!found) return found.error();
+  if (!*found) return Ref<Message>();
+  UnexpectedMessage* message = match_.find_unexpected(key_for(envelope));
+  match_.remove(*message);
+  return Ref<Message>(base::make_ref<ProbedMessage>(
+      Ref<Comm>::share(envelope.comm), std::unique_ptr<Stored>(static_cast<Stored*>(message))));
 }
 
 Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> message) {

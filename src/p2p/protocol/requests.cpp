@@ -18,7 +18,7 @@ void SendRequest::begin(const ConstBuffer& from, const Envelope& to, channel::En
   total = static_cast<std::uint64_t>(from.count * from.type->size());
   offset = 0;
   comm_ = Ref<Comm>::share(to.comm);
-  type_ = Ref<Datatype>::share(from.type);
+  type_ = hold(*from.type);
 }
 
 void SendRequest::dispose() const {
@@ -44,7 +44,7 @@ void ReceiveRequest::begin(ChannelBackend& backend, const Buffer& to, Comm& comm
   peer_address = 0;
   is_posted = false;
   comm_ = Ref<Comm>::share(&comm);
-  type_ = Ref<Datatype>::share(to.type);
+  type_ = hold(*to.type);
 }
 
 void ReceiveRequest::match(const MatchKey& key, std::uint64_t message_bytes) {

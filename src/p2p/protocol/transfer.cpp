@@ -60,6 +60,10 @@ bool ChannelBackend::progress() {
 bool ChannelBackend::is_drained() { return pipelines_.empty() && endpoints_.is_drained(); }
 
 void ChannelBackend::fetch(ReceiveRequest& request) {
+  if (request.endpoint->is_lost()) [[unlikely]] {
+    request.finish_with({base::ErrorClass::proc_aborted, request.endpoint->loss()});
+    return;
+  }
   FetchSituation situation{};
   situation.missing_bytes =
       std::min(request.total, request.capacity) - std::min(request.received, request.capacity);
@@ -167,6 +171,14 @@ void ChannelBackend::on_lost(Endpoint& endpoint) {
     request.finish_with(error);
     request.release();
   });
+  std::erase_if(single_copies_, [&](ReceiveRequest* request) {
+    if (request->endpoint != &endpoint) return false;
+    request->finish_with(error);
+    request->release();
+    return true;
+  });
+  lost_.push_back(&endpoint);
+  fail_posted();
 }
 
 }  // namespace hawser::p2p

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace hawser::tools {
+namespace hawser::platform {
 
 /// The first line of a file without its newline; nothing if it cannot be read.
 std::optional<std::string> read_line(const std::string& path);
@@ -20,4 +20,4 @@ std::optional<std::uint64_t> parse_number(std::string_view text);
 std::optional<double> cgroup_cores_max(const std::string& root = "");
 std::optional<std::uint64_t> cgroup_memory_bytes_max(const std::string& root = "");
 
-}  // namespace hawser::tools
+}  // namespace hawser::platform

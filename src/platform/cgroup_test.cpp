@@ -1,11 +1,11 @@
-#include "hawser/cgroup.hpp"
+#include "platform/cgroup.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
-namespace hawser::tools {
+namespace hawser::platform {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,4 +68,4 @@ TEST_F(CgroupTest, MalformedFilesAreNoLimits) {
 }
 
 }  // namespace
-}  // namespace hawser::tools
+}  // namespace hawser::platform

@@ -1,4 +1,4 @@
-#include "hawser/cgroup.hpp"
+#include "platform/cgroup.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <vector>
 
-namespace hawser::tools {
+namespace hawser::platform {
 namespace {
 
 /// "cpu" is among "cpu,cpuacct".
@@ -95,4 +95,4 @@ std::optional<std::uint64_t> cgroup_memory_bytes_max(const std::string& root) {
   return limit;
 }
 
-}  // namespace hawser::tools
+}  // namespace hawser::platform
