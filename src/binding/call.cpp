@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "binding/version.hpp"
+#include "session/version.hpp"
 
 namespace hawser::binding {
 
@@ -35,8 +35,8 @@ bool ends_job(const core::Errhandler& handler) {
 }  // namespace
 
 int Call::not_built() {
-  return raise(
-      Error(ErrorClass::unsupported_operation, fmt::format("not built yet in Hawser {}", version)));
+  return raise(Error(ErrorClass::unsupported_operation,
+                     fmt::format("not built yet in Hawser {}", session::version())));
 }
 
 void Call::check_requests(const MPI_Request* first, Count length, const char* argument) {

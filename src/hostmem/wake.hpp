@@ -77,16 +77,18 @@ class Waker {
   explicit Waker(FencePayer payer) : payer_(payer) {}
   [[nodiscard]] FencePayer payer() const { return payer_; }
 
-  /// After the message is visible: wakes the owner of WORD if it sleeps.
-  void wake(WakeWord& word) const {
+  /// After the message is visible: wakes the owner of WORD if it sleeps; true if it did.
+  bool wake(WakeWord& word) const {
     if (payer_ == FencePayer::waker) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
     } else {
       // The sleeper's membarrier orders us; the compiler must not.
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
-    if (word.is_asleep()) [[unlikely]]
-      rouse(word);
+    if (!word.is_asleep()) [[likely]]
+      return false;
+    rouse(word);
+    return true;
   }
   /// Wakes whatever the word says; for knocks and for threads of one process.
   static void rouse(WakeWord& word);

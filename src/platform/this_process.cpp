@@ -1,11 +1,18 @@
 #include "platform/this_process.hpp"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace hawser::platform {
 
 pid_t process_id() { return ::getpid(); }
+
+void let_read_us(pid_t trusted) {
+#if defined(PR_SET_PTRACER)
+  ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(trusted), 0, 0, 0);
+#endif
+}
 
 void end_process(int code) { ::_exit(code); }
 

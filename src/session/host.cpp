@@ -54,6 +54,7 @@ Result<std::vector<std::unique_ptr<transport::Transport>>> HostSurroundings::mak
       {placement.self, placement.key, placement.local_rank, wake_words_, payer_, &ledger, &sink},
       shm_);
   if (!shm) return shm.take_error();
+  transport_ = shm->get();
   transports.push_back(std::move(*shm));
   return transports;
 }

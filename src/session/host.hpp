@@ -11,6 +11,7 @@
 #include "p2p/progress/host_waiter.hpp"
 #include "platform/file.hpp"
 #include "session/process.hpp"
+#include "transport/shm/shm_transport.hpp"
 
 namespace hawser::session {
 
@@ -25,6 +26,9 @@ class HostSurroundings final : public Surroundings {
       transport::Sink& sink, memory::Ledger& ledger) override;
   void on_published() override;
   [[nodiscard]] std::uint64_t sleeps() const override { return waiter_.sleeps(); }
+  [[nodiscard]] std::uint64_t wakes() const override {
+    return transport_ == nullptr ? 0 : transport_->wakes();
+  }
 
  private:
   HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settings& settings,
@@ -37,6 +41,7 @@ class HostSurroundings final : public Surroundings {
   const std::span<hostmem::WakeWord> wake_words_;
   const hostmem::FencePayer payer_;
   p2p::HostWaiter waiter_;
+  const transport::shm::ShmTransport* transport_ = nullptr;  // the Process owns it
 };
 
 }  // namespace hawser::session

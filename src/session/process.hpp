@@ -42,6 +42,8 @@ class Surroundings {
   virtual void on_published() {}
   /// Times that this process went to sleep while waiting.
   [[nodiscard]] virtual std::uint64_t sleeps() const { return 0; }
+  /// Times that one of its messages woke a sleeping process.
+  [[nodiscard]] virtual std::uint64_t wakes() const { return 0; }
 };
 
 class Process final : private comm_ops::Locality {

@@ -38,6 +38,7 @@ Statistics take_snapshot(session::Process& process, const base::ParameterRegistr
   statistics.protocols.push_back({"unexpected", process.backend().unexpected_messages()});
   statistics.ledger = ledger_accounts(process.ledger());
   statistics.sleeps = process.surroundings().sleeps();
+  statistics.wakes = process.surroundings().wakes();
   statistics.parameters = changed_parameters(registry);
   return statistics;
 }

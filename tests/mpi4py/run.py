@@ -8,6 +8,7 @@ tests failed; build/mpi4py keeps the sources and, per number of ranks, all outpu
 """
 import argparse
 import collections
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -220,11 +221,15 @@ def main():
         options.counts = options.counts.absolute()
     WORK.mkdir(parents=True, exist_ok=True)
     build(options.mpi, options.environment)
-    runs = {}
-    for ranks in map(int, options.ranks.split(",")):
+    def timed_run(ranks):
         began = time.monotonic()
-        runs[ranks] = run_suite(options, ranks, selection(options.modules, ranks))
-        say(f"{ranks} ranks: {len(runs[ranks][0])} tests in {time.monotonic() - began:.1f} s")
+        run = run_suite(options, ranks, selection(options.modules, ranks))
+        say(f"{ranks} ranks: {len(run[0])} tests in {time.monotonic() - began:.1f} s")
+        return ranks, run
+
+    # Two jobs at a time: one alone leaves cores idle, above all that of a single rank.
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        runs = dict(pool.map(timed_run, map(int, options.ranks.split(","))))
     totals = report(runs, expected_modules(options.modules))
     say(f"\nmpi4py: {totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
     if options.counts:

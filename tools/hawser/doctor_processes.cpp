@@ -18,6 +18,7 @@
 #include "platform/clock.hpp"
 #include "platform/futex.hpp"
 #include "platform/process.hpp"
+#include "platform/this_process.hpp"
 
 namespace hawser::tools {
 namespace {
@@ -37,6 +38,7 @@ constexpr std::byte expected{0x5a};
 using Buffer = std::vector<std::byte>;
 
 int hold_filled(Buffer* buffer, Word& filled, Word& done) {
+  platform::let_read_us(::getppid());  // as the ranks of a job do
   std::fill(buffer->begin(), buffer->end(), expected);
   publish(filled, 1);
   wait_while(done, 0);

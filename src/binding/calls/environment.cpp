@@ -7,9 +7,9 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "binding/version.hpp"
 #include "platform/clock.hpp"
 #include "platform/process.hpp"
+#include "session/version.hpp"
 
 namespace hawser::calls {
 
@@ -40,7 +40,7 @@ Result<void> get_version(Runtime&, int& version, int& subversion) {
 }
 
 Result<void> get_library_version(Runtime&, StringOut version, int& resultlen) {
-  resultlen = version.set(fmt::format("Hawser {}", binding::version));
+  resultlen = version.set(fmt::format("Hawser {}", session::version()));
   return {};
 }
 

@@ -110,6 +110,8 @@ LocalBootstrap::LocalBootstrap(JobSegment segment, std::uint32_t index)
   placement_.local_size = facts.size;
   placement_.host_cores = facts.host_cores;
   placement_.launcher = facts.launcher_pid == 0 ? "none" : "hawser mpirun";
+  // The ranks of a job are siblings; all descend from the launcher.
+  if (facts.launcher_pid != 0) platform::let_read_us(facts.launcher_pid);
 }
 
 Result<void> LocalBootstrap::publish(std::string_view key, std::span<const std::byte> value) {

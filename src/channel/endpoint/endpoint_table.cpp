@@ -157,8 +157,7 @@ void EndpointTable::on_channel_refused(Link& link, ChannelKind) {
   Endpoint& endpoint = endpoint_of(link);
   asked_.release();
   endpoint.ring_asked_ = false;
-  endpoint.earns_from_messages_ =
-      endpoint.messages_ + std::max(endpoint.messages_, review_messages);
+  endpoint.earns_from_messages_ = endpoint.messages_ + refused_messages;
   apply_policy(endpoint);
 }
 

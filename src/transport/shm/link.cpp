@@ -36,7 +36,8 @@ void ShmLink::commit(ChannelKind kind) {
   } else {
     queue_.publish(*claimed_, FrameType::data, claimed_bytes_);
   }
-  waker_.wake(*wake_word_);
+  if (waker_.wake(*wake_word_)) [[unlikely]]
+    ++wakes_;
 }
 
 bool ShmLink::ask(ChannelKind kind) {
@@ -99,7 +100,8 @@ bool ShmLink::send_control(FrameType type, std::span<const std::byte> body) {
   if (slot == nullptr) return false;
   if (!body.empty()) std::memcpy(slot->frame, body.data(), body.size());
   queue_.publish(*slot, type, body.size());
-  waker_.wake(*wake_word_);
+  if (waker_.wake(*wake_word_)) [[unlikely]]
+    ++wakes_;
   return true;
 }
 

@@ -66,6 +66,8 @@ class ShmLink final : public Link {
   /// False once the process behind this link has ended.
   [[nodiscard]] bool is_alive() const;
   void lose() { channels_ = {}; }
+  /// Times that the peer slept and was woken by a frame.
+  [[nodiscard]] std::uint64_t wakes() const { return wakes_; }
 
   platform::LocalSocket connection;  // while connecting
   bool is_announced = false;         // the layer above knows this link
@@ -83,6 +85,7 @@ class ShmLink final : public Link {
   std::uint32_t number_;
   hostmem::Waker waker_;
   bool attached_ = false;
+  std::uint64_t wakes_ = 0;
   pid_t pid_ = 0;
   std::uint64_t start_time_ = 0;
   hostmem::WakeWord* wake_word_ = nullptr;

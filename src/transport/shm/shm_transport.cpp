@@ -154,6 +154,12 @@ bool ShmTransport::progress() {
   return moved;
 }
 
+std::uint64_t ShmTransport::wakes() const {
+  std::uint64_t wakes = 0;
+  for (const auto& link : links_) wakes += link->wakes();
+  return wakes;
+}
+
 void ShmTransport::answer_knocks() {
   own_word_.knock.exchange(0, std::memory_order_seq_cst);
   if (listener_.is_open()) accept_connections();

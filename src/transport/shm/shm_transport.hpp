@@ -39,6 +39,8 @@ class ShmTransport final : public Transport {
   Result<std::span<const std::byte>> address() override;
   Result<Link*> connect(const Identity& peer, std::span<const std::byte> address) override;
   bool progress() override;
+  /// Times that a frame woke its receiver.
+  [[nodiscard]] std::uint64_t wakes() const;
   [[nodiscard]] bool is_drained() const override { return busy_links_ == 0; }
 
  private:
