@@ -94,6 +94,23 @@ void exchange_all(Rank& rank, int rounds, int tag) {
   }
 }
 
+/// MESSAGES to one neighbour and from another, DISTANCE ranks away.
+void talk_to_neighbour(Rank& rank, int distance, int messages) {
+  p2p::Engine& engine = rank.process.engine();
+  const int size = rank.world.size();
+  const int to = (rank.world.rank() + distance) % size;
+  const int from = (rank.world.rank() + size - distance) % size;
+  for (int number = 0; number < messages; ++number) {
+    int received = -1;
+    const auto request = *engine.isend({&number, 1, &rank.integer}, {&rank.world, to, distance},
+                                       p2p::SendMode::standard);
+    EXPECT_TRUE(
+        engine.recv({&received, 1, &rank.integer}, {&rank.world, from, distance}, nullptr).ok());
+    EXPECT_EQ(received, number);
+    engine.wait(*request);
+  }
+}
+
 class ProcessTest : public testing::TestWithParam<bool> {
  protected:
   /// Parameter: whether single copies are allowed.
@@ -105,28 +122,36 @@ class ProcessTest : public testing::TestWithParam<bool> {
 };
 
 TEST_P(ProcessTest, ExchangesMessagesOfAllProtocols) {
-  run_ranks(3, settings_, false, [](Rank& rank) { exchange_all(rank, 120, 5); });
+  run_ranks(3, settings_, false, [](Rank& rank) { exchange_all(rank, 400, 5); });
 }
 
 TEST_P(ProcessTest, WorksWithTinyQueues) {
   settings_.shm.queue_slots = 4;
   settings_.shm.ring_lines = 4;
-  run_ranks(3, settings_, false, [](Rank& rank) { exchange_all(rank, 60, 5); });
+  run_ranks(3, settings_, false, [](Rank& rank) { exchange_all(rank, 200, 5); });
 }
 
 TEST_P(ProcessTest, ServesSeveralThreadsOfEachProcess) {
   run_ranks(2, settings_, true, [](Rank& rank) {
     std::vector<std::thread> threads;
     for (int tag = 1; tag <= 3; ++tag)
-      threads.emplace_back([&rank, tag] { exchange_all(rank, 40, tag); });
+      threads.emplace_back([&rank, tag] { exchange_all(rank, 200, tag); });
     for (std::thread& thread : threads) thread.join();
+  });
+}
+
+TEST_P(ProcessTest, MovesItsOnlyRingToThoseItTalksTo) {
+  settings_.channel.rings_asked_max = 1;
+  settings_.channel.rings_granted_max = 1;
+  run_ranks(4, settings_, false, [](Rank& rank) {
+    for (int phase = 0; phase < 9; ++phase) talk_to_neighbour(rank, 1 + phase % 3, 500);
   });
 }
 
 TEST_P(ProcessTest, ReducesOverManySleepingRanks) {
   run_ranks(8, settings_, false, [](Rank& rank) {
     core::Op sum(core::OpCode::sum);
-    for (int round = 0; round < 30; ++round) {
+    for (int round = 0; round < 200; ++round) {
       const int mine = rank.world.rank() + round;
       int total = -1;
       EXPECT_TRUE(

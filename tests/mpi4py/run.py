@@ -8,7 +8,6 @@ tests failed; build/mpi4py keeps the sources and, per number of ranks, all outpu
 """
 import argparse
 import collections
-import concurrent.futures
 import hashlib
 import json
 import os
@@ -99,6 +98,9 @@ def selection(names, ranks):
         return ["-i", "|".join(rf"^{name}\.py$" for name in names)]
     modules, tests = read_later()
     modules += SOLITARY if ranks > 1 else []
+    if not pathlib.Path("/etc/hosts").exists():
+        say("left out: TestProfile.testProfile, which looks for /etc/hosts; this host has none")
+        tests.append("TestProfile.testProfile")
     arguments = ["-e", "|".join(rf"^{name}\.py$" for name in modules)] if modules else []
     for test in tests:
         arguments += ["-x", test]
@@ -221,15 +223,11 @@ def main():
         options.counts = options.counts.absolute()
     WORK.mkdir(parents=True, exist_ok=True)
     build(options.mpi, options.environment)
-    def timed_run(ranks):
+    runs = {}
+    for ranks in map(int, options.ranks.split(",")):
         began = time.monotonic()
-        run = run_suite(options, ranks, selection(options.modules, ranks))
-        say(f"{ranks} ranks: {len(run[0])} tests in {time.monotonic() - began:.1f} s")
-        return ranks, run
-
-    # Two jobs at a time: one alone leaves cores idle, above all that of a single rank.
-    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        runs = dict(pool.map(timed_run, map(int, options.ranks.split(","))))
+        runs[ranks] = run_suite(options, ranks, selection(options.modules, ranks))
+        say(f"{ranks} ranks: {len(runs[ranks][0])} tests in {time.monotonic() - began:.1f} s")
     totals = report(runs, expected_modules(options.modules))
     say(f"\nmpi4py: {totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
     if options.counts:

@@ -101,6 +101,79 @@ void everyone(const Case& c) {
   }
 }
 
+// Counts and displacements of blocks that lie one after the other: rank r of a side has N + r
+// items.
+struct Blocks {
+  Blocks(int size, int n) {
+    for (int r = 0; r < size; ++r) {
+      counts.push_back(n + r);
+      offsets.push_back(total);
+      byte_offsets.push_back(total * static_cast<int>(sizeof(int)));
+      total += n + r;
+    }
+  }
+  std::vector<int> counts, offsets, byte_offsets;
+  int total = 0;
+};
+
+std::vector<int> concatenated(bool lower, const Blocks& blocks) {
+  std::vector<int> all;
+  for (std::size_t r = 0; r < blocks.counts.size(); ++r) {
+    const std::vector<int> one = values(lower, static_cast<int>(r), blocks.counts[r]);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+void varying_rooted(const Case& c, const Blocks& theirs) {
+  const int count = c.n + c.rank;
+  const std::vector<int> mine = values(c.lower, c.rank, count);
+  std::vector<int> all(theirs.total, -1), back(count, -1);
+  run(c.mode, MPI_Gatherv, MPI_Igatherv, mine.data(), count, MPI_INT, all.data(),
+      theirs.counts.data(), theirs.offsets.data(), MPI_INT, c.root(), c.comm);
+  if (c.is_root()) check(all == concatenated(false, theirs), "MPI_Gatherv from the other group");
+  run(c.mode, MPI_Scatterv, MPI_Iscatterv, all.data(), theirs.counts.data(), theirs.offsets.data(),
+      MPI_INT, back.data(), count, MPI_INT, c.root(), c.comm);
+  if (!c.lower) check(back == mine, "MPI_Scatterv to the other group");
+}
+
+void varying_everyone(const Case& c, const Blocks& theirs) {
+  const int count = c.n + c.rank;
+  const std::vector<int> mine = values(c.lower, c.rank, count),
+                         expected = concatenated(!c.lower, theirs);
+  std::vector<int> all(theirs.total, -1);
+  run(c.mode, MPI_Allgatherv, MPI_Iallgatherv, mine.data(), count, MPI_INT, all.data(),
+      theirs.counts.data(), theirs.offsets.data(), MPI_INT, c.comm);
+  check(all == expected, "MPI_Allgatherv between groups");
+
+  // All get the same block from one rank.
+  const std::vector<int> counts(c.remote_size, count), zeros(c.remote_size, 0);
+  const std::vector<MPI_Datatype> types(c.remote_size, MPI_INT);
+  all.assign(all.size(), -1);
+  run(c.mode, MPI_Alltoallv, MPI_Ialltoallv, mine.data(), counts.data(), zeros.data(), MPI_INT,
+      all.data(), theirs.counts.data(), theirs.offsets.data(), MPI_INT, c.comm);
+  check(all == expected, "MPI_Alltoallv between groups");
+  all.assign(all.size(), -1);
+  run(c.mode, MPI_Alltoallw, MPI_Ialltoallw, mine.data(), counts.data(), zeros.data(), types.data(),
+      all.data(), theirs.counts.data(), theirs.byte_offsets.data(), types.data(), c.comm);
+  check(all == expected, "MPI_Alltoallw between groups");
+}
+
+// Each group divides one vector among its own ranks, unevenly: the last takes what is left.
+void reduce_scatter(const Case& c) {
+  const int total = c.n * c.local_size * c.remote_size;
+  std::vector<int> counts(c.local_size, total / (2 * c.local_size));
+  counts.back() = total - (c.local_size - 1) * counts.front();
+  const std::vector<int> whole = values(c.lower, c.rank, total),
+                         theirs = summed(!c.lower, c.remote_size, total);
+  const int first = c.rank * counts.front(), count = counts[c.rank];
+  std::vector<int> part(count, -1);
+  run(c.mode, MPI_Reduce_scatter, MPI_Ireduce_scatter, whole.data(), part.data(), counts.data(),
+      MPI_INT, MPI_SUM, c.comm);
+  for (int i = 0; i < count; ++i)
+    check_equal(part[i], theirs[first + i], "MPI_Reduce_scatter between groups");
+}
+
 }  // namespace
 
 int main() {
@@ -117,6 +190,10 @@ int main() {
         MPI_Comm_remote_size(inter, &c.remote_size);
         rooted(c);
         everyone(c);
+        const Blocks theirs(c.remote_size, n);
+        varying_rooted(c, theirs);
+        varying_everyone(c, theirs);
+        reduce_scatter(c);
       }
     }
     MPI_Comm_free(&inter);

@@ -56,17 +56,7 @@ void KeyedQueue::erase(MatchNode& node) {
     front(node.key, node.hash)->last = node.previous;
     return;
   }
-  MatchNode** link = link_to_head(node);
-  if (node.next == nullptr) {
-    *link = node.bucket_next;
-    --keys_;
-    return;
-  }
-  MatchNode& heir = *node.next;
-  heir.previous = nullptr;
-  heir.last = node.last;
-  heir.bucket_next = node.bucket_next;
-  *link = &heir;
+  unlink_head(link_to_head(node), node);
 }
 
 void KeyedQueue::grow() {

@@ -57,6 +57,17 @@ class KeyedQueue {
   [[nodiscard]] MatchNode* front(const MatchKey& key) const {
     return size_ == 0 ? nullptr : front(key, key.hash());
   }
+  /// The same, taken out.
+  MatchNode* take_front(const MatchKey& key) {
+    if (size_ == 0) return nullptr;
+    MatchNode** link = &buckets_[key.hash() & mask_];
+    while (*link != nullptr && !((*link)->key == key)) link = &(*link)->bucket_next;
+    MatchNode* head = *link;
+    if (head == nullptr) return nullptr;
+    --size_;
+    unlink_head(link, *head);
+    return head;
+  }
   void erase(MatchNode& node);
   /// In no order. VISIT(MatchNode&) may not change the queue.
   template <class Visit>
@@ -75,6 +86,19 @@ class KeyedQueue {
   }
   void grow();
   MatchNode** link_to_head(MatchNode& head);
+  /// *LINK points to HEAD; the next node of its key, if there is one, becomes the head.
+  void unlink_head(MatchNode** link, MatchNode& head) {
+    if (head.next == nullptr) {
+      *link = head.bucket_next;
+      --keys_;
+      return;
+    }
+    MatchNode& heir = *head.next;
+    heir.previous = nullptr;
+    heir.last = head.last;
+    heir.bucket_next = head.bucket_next;
+    *link = &heir;
+  }
 
   memory::Ledger& ledger_;
   std::unique_ptr<MatchNode*[]> buckets_;

@@ -56,8 +56,10 @@ SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
   return situation;
 }
 
-void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind, std::size_t bytes,
-                               SendProtocol protocol) {
+// Inlined: it is part of the fast path of every send.
+[[gnu::always_inline]] inline void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind,
+                                                             std::size_t bytes,
+                                                             SendProtocol protocol) {
   endpoint.count_sent(kind, bytes);
   sent_sizes_.add(bytes);
   ++sends_[static_cast<std::size_t>(protocol)];
