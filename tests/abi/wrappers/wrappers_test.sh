@@ -48,6 +48,11 @@ runs 'with blanks/program' 'good day'
 eval "$(mpicc -show -DGREETING='"pasted it"' "with blanks/it's.c" -o ./pasted)"
 runs ./pasted 'pasted it'
 
+HAWSER_STATS=stats.json mpirun -n 2 ./direct_c >/dev/null
+expect '2 ranks' hawser report stats.json
+expect 'shm.queue_slots' hawser info
+expect 'mpirun' mpiexec --help
+
 expect "-I$prefix/include" mpicc --showme:compile
 expect "-L$prefix/lib" mpicxx -showme:link
 expect "$prefix/include" mpicc -showme:incdirs
