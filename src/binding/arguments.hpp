@@ -77,7 +77,8 @@ class CountOut {
 /// A character array of the user with room for `capacity` bytes, the final zero included.
 class StringOut {
  public:
-  StringOut(char* where, std::size_t capacity) : where_(where), capacity_(capacity) {}
+  StringOut(char* where, Count capacity)
+      : where_(where), capacity_(static_cast<std::size_t>(capacity)) {}
   /// Copies as much as there is room for; returns the length without the zero.
   int set(std::string_view text) const {
     if (capacity_ == 0) return 0;
@@ -87,7 +88,7 @@ class StringOut {
     return static_cast<int>(bytes);
   }
   /// For calls whose room is another argument.
-  [[nodiscard]] StringOut with_capacity(std::size_t capacity) const { return {where_, capacity}; }
+  [[nodiscard]] StringOut with_capacity(Count capacity) const { return {where_, capacity}; }
 
  private:
   char* where_;

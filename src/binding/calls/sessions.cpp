@@ -170,7 +170,7 @@ Result<void> session_get_nth_pset(Runtime&, Session&, core::Info*, int n, int& p
   const std::string_view name = psets[static_cast<std::size_t>(n)];
   const int room = pset_len;
   pset_len = static_cast<int>(name.size()) + 1;
-  if (room > 0) pset_name.with_capacity(static_cast<std::size_t>(room)).set(name);
+  if (room > 0) pset_name.with_capacity(room).set(name);
   return {};
 }
 
