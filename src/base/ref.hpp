@@ -30,11 +30,8 @@ class RefCounted {
     // acquire: the deleter must see every write that other owners made before they let go. Nobody
     // else can add a reference to an object that has one, ours.
     const std::uint32_t references = references_.load(std::memory_order_acquire);
-    if (references == 1) {
-      dispose();
-    } else if (references != pinned && references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      dispose();
-    }
+    if (references == pinned) return;
+    if (references == 1 || references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
   }
   /// Never deletes this object from now on.
   void pin() const { references_.store(pinned, std::memory_order_relaxed); }

@@ -98,8 +98,11 @@ section_mpi4py() {
     --counts "$results/mpi4py.counts"
 }
 
-section_tidy() { "$python" tools/lint/lint.py --build build/debug --only tidy --tidy --all \
-  --counts "$results/tidy.counts"; }
+section_tidy() {
+  configure clang # its compile commands have no options that only GCC knows
+  "$python" tools/lint/lint.py --build build/clang --only tidy --tidy --all \
+    --counts "$results/tidy.counts"
+}
 
 section_clang() {
   build clang

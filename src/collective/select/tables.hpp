@@ -21,7 +21,7 @@
 namespace hawser::collective {
 
 inline constexpr base::Count kib = 1024;
-inline constexpr base::Count mib = 1024 * 1024;
+inline constexpr base::Count mib = 1024 * kib;
 
 /// table(executor, arguments) finds the table of a collective; both are for overloading only.
 template <class Arguments>

@@ -28,7 +28,7 @@ namespace hawser::p2p {
 
 /// What a user can set of the protocols ("p2p.*").
 struct ProtocolSettings {
-  std::int64_t credit_bytes = 256 * 1024;          // unexpected eager payload per sender
+  std::int64_t credit_bytes = 1 << 18;             // unexpected eager payload per sender
   std::int64_t single_copy_chunk_bytes = 1 << 20;  // copied at a time, between other progress
 };
 
