@@ -28,8 +28,10 @@ if(HAWSER_SANITIZE)
   endif()
 endif()
 
-# Tests check the library's code; their own need not be quick, but quick to compile.
+# Tests check the library's code; their own need not be quick, but quick to compile. They share
+# what lies in tests/support.
 add_library(hawser_test_flags INTERFACE)
+target_include_directories(hawser_test_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(HAWSER_SANITIZE)
   target_compile_options(hawser_test_flags INTERFACE -O0)
 endif()

@@ -1,9 +1,9 @@
 // Collective communication: each blocking call and its nonblocking twin hand the same arguments on.
 #include <vector>
 
+#include "binding/calls/show.hpp"
 #include "binding/generated/collectives.hpp"
 #include "collective/collective.hpp"
-#include "session/process.hpp"
 
 namespace hawser::calls {
 
@@ -13,16 +13,9 @@ namespace {
 
 using RequestOut = HandleOut<core::Request>;
 
-p2p::Engine& engine(Runtime& runtime) { return runtime.process()->engine(); }
 collective::PlanRunner& plans(Runtime& runtime) { return runtime.process()->plans(); }
 const collective::Tuning& tuning(Runtime& runtime) {
   return runtime.process()->settings().collective;
-}
-
-Result<void> show(Result<Ref<core::Request>> started, RequestOut request) {
-  if (!started) return started.take_error();
-  request.set(std::move(*started));
-  return {};
 }
 
 std::vector<core::Datatype*> resolved(const HandleArray<core::Datatype>& handles) {

@@ -1,7 +1,7 @@
 // Communicators: making and ending them (MPI-5.0 §7.4, §7.6, §11.3).
+#include "binding/calls/show.hpp"
 #include "binding/generated/comms.hpp"
 #include "binding/generated/sessions.hpp"
-#include "session/process.hpp"
 
 namespace hawser::calls {
 
@@ -10,12 +10,6 @@ using core::Comm;
 namespace {
 
 comm_ops::CommFactory& factory(Runtime& runtime) { return runtime.process()->comms(); }
-
-Result<void> show(Result<Ref<Comm>> made, HandleOut<Comm> newcomm) {
-  if (!made) return made.take_error();
-  newcomm.set(std::move(*made));
-  return {};
-}
 
 Result<void> show_later(Runtime& runtime, Comm& comm, core::Info* info, HandleOut<Comm> newcomm,
                         HandleOut<core::Request> request) {
@@ -81,10 +75,10 @@ Result<void> comm_create_group(Runtime& runtime, Comm& comm, core::Group& group,
 Result<void> comm_create_from_group(Runtime& runtime, core::Group& group,
                                     std::string_view stringtag, core::Info* info,
                                     core::Errhandler& errhandler, HandleOut<Comm> newcomm) {
-  return show(factory(runtime).create_from_group(Ref<core::Group>::share(&group), stringtag, info,
-                                                 Ref<core::Errhandler>::share(&errhandler),
-                                                 group.session()),
-              newcomm);
+  return show(
+      factory(runtime).create_from_group(
+          group, stringtag, info, Ref<core::Errhandler>::share(&errhandler), group.session()),
+      newcomm);
 }
 
 Result<void> comm_free(Runtime& runtime, HandleInOut<Comm> comm) { return end(runtime, comm); }
@@ -112,8 +106,7 @@ Result<void> intercomm_create_from_groups(Runtime& runtime, core::Group& local_g
                                           core::Info* info, core::Errhandler& errhandler,
                                           HandleOut<Comm> newintercomm) {
   return show(factory(runtime).intercomm_create_from_groups(
-                  Ref<core::Group>::share(&local_group), local_leader,
-                  Ref<core::Group>::share(&remote_group), remote_leader, stringtag, info,
+                  local_group, local_leader, &remote_group, remote_leader, stringtag, info,
                   Ref<core::Errhandler>::share(&errhandler), local_group.session()),
               newintercomm);
 }

@@ -44,7 +44,7 @@ Result<void> copy_out(const std::vector<T>& from, std::span<T> to, const char* a
   return {};
 }
 
-Result<void> show(HandleOut<Datatype> out, Result<Datatype*> type) {
+Result<void> show_permanent(Result<Datatype*> type, HandleOut<Datatype> out) {
   if (!type.ok()) return type.take_error();
   out.set(Ref<Datatype>::share(type.value()));
   return {};
@@ -132,25 +132,25 @@ Result<void> type_get_contents(Runtime&, Datatype& datatype, std::span<int> arra
 }
 
 Result<void> type_create_f90_real(Runtime& runtime, int p, int r, HandleOut<Datatype> newtype) {
-  return show(newtype, runtime.types().f90_real(p, r));
+  return show_permanent(runtime.types().f90_real(p, r), newtype);
 }
 
 Result<void> type_create_f90_complex(Runtime& runtime, int p, int r, HandleOut<Datatype> newtype) {
-  return show(newtype, runtime.types().f90_complex(p, r));
+  return show_permanent(runtime.types().f90_complex(p, r), newtype);
 }
 
 Result<void> type_create_f90_integer(Runtime& runtime, int r, HandleOut<Datatype> newtype) {
-  return show(newtype, runtime.types().f90_integer(r));
+  return show_permanent(runtime.types().f90_integer(r), newtype);
 }
 
 Result<void> type_match_size(Runtime& runtime, int typeclass, int size,
                              HandleOut<Datatype> datatype) {
-  return show(datatype, runtime.types().match_size(typeclass, size));
+  return show_permanent(runtime.types().match_size(typeclass, size), datatype);
 }
 
 Result<void> type_get_value_index(Runtime& runtime, Datatype& value_type, Datatype& index_type,
                                   HandleOut<Datatype> pair_type) {
-  return show(pair_type, runtime.types().value_index(value_type, index_type));
+  return show_permanent(runtime.types().value_index(value_type, index_type), pair_type);
 }
 
 Result<void> get_address(Runtime&, const void* location, MPI_Aint& address) {

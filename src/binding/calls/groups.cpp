@@ -9,7 +9,7 @@ using core::Group;
 namespace {
 
 /// An empty group is always shown as MPI_GROUP_EMPTY.
-void show(HandleOut<Group> out, Ref<Group> group) {
+void show_group(Ref<Group> group, HandleOut<Group> out) {
   if (group->size() == 0) {
     out.set_predefined(MPI_GROUP_EMPTY);
   } else {
@@ -17,9 +17,9 @@ void show(HandleOut<Group> out, Ref<Group> group) {
   }
 }
 
-Result<void> show(HandleOut<Group> out, Result<Ref<Group>> group) {
+Result<void> show_group(Result<Ref<Group>> group, HandleOut<Group> out) {
   if (!group.ok()) return group.take_error();
-  show(out, std::move(group).value());
+  show_group(std::move(group).value(), out);
   return {};
 }
 
@@ -58,38 +58,38 @@ Result<void> group_compare(Runtime&, Group& group1, Group& group2, int& result) 
 }
 
 Result<void> group_union(Runtime&, Group& group1, Group& group2, HandleOut<Group> newgroup) {
-  show(newgroup, group1.union_with(group2));
+  show_group(group1.union_with(group2), newgroup);
   return {};
 }
 
 Result<void> group_intersection(Runtime&, Group& group1, Group& group2, HandleOut<Group> newgroup) {
-  show(newgroup, group1.intersection_with(group2));
+  show_group(group1.intersection_with(group2), newgroup);
   return {};
 }
 
 Result<void> group_difference(Runtime&, Group& group1, Group& group2, HandleOut<Group> newgroup) {
-  show(newgroup, group1.difference_with(group2));
+  show_group(group1.difference_with(group2), newgroup);
   return {};
 }
 
 Result<void> group_incl(Runtime&, Group& group, std::span<const int> ranks,
                         HandleOut<Group> newgroup) {
-  return show(newgroup, group.include(ranks));
+  return show_group(group.include(ranks), newgroup);
 }
 
 Result<void> group_excl(Runtime&, Group& group, std::span<const int> ranks,
                         HandleOut<Group> newgroup) {
-  return show(newgroup, group.exclude(ranks));
+  return show_group(group.exclude(ranks), newgroup);
 }
 
 Result<void> group_range_incl(Runtime&, Group& group, std::span<const Group::Range> ranges,
                               HandleOut<Group> newgroup) {
-  return show(newgroup, group.include_ranges(ranges));
+  return show_group(group.include_ranges(ranges), newgroup);
 }
 
 Result<void> group_range_excl(Runtime&, Group& group, std::span<const Group::Range> ranges,
                               HandleOut<Group> newgroup) {
-  return show(newgroup, group.exclude_ranges(ranges));
+  return show_group(group.exclude_ranges(ranges), newgroup);
 }
 
 Result<void> group_free(Runtime&, HandleInOut<Group> group) {

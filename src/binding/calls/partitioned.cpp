@@ -1,8 +1,8 @@
 // Partitioned communication (MPI-5.0 chapter 4).
 #include "binding/generated/partitioned.hpp"
 
+#include "binding/calls/show.hpp"
 #include "p2p/partitioned/partitioner.hpp"
-#include "session/process.hpp"
 
 namespace hawser::calls {
 
@@ -11,12 +11,6 @@ using core::Request;
 namespace {
 
 p2p::Partitioner& partitioner(Runtime& runtime) { return runtime.process()->partitioner(); }
-
-Result<void> show(Result<Ref<Request>> made, HandleOut<Request> request) {
-  if (!made) return made.take_error();
-  request.set(std::move(*made));
-  return {};
-}
 
 }  // namespace
 

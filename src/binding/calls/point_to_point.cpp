@@ -2,9 +2,9 @@
 // requests.cpp.
 #include "binding/generated/point_to_point.hpp"
 
+#include "binding/calls/show.hpp"
 #include "p2p/persistent/persistent_request.hpp"
 #include "p2p/persistent/sendrecv.hpp"
-#include "session/process.hpp"
 
 namespace hawser::calls {
 
@@ -17,16 +17,9 @@ namespace {
 
 using RequestOut = HandleOut<core::Request>;
 
-p2p::Engine& engine(Runtime& runtime) { return runtime.process()->engine(); }
 p2p::BufferedSends& buffered(Runtime& runtime) { return runtime.process()->buffered_sends(); }
 
 Envelope envelope(Comm& comm, int peer, int tag) { return {&comm, peer, tag}; }
-
-Result<void> show(Result<Ref<core::Request>> started, RequestOut request) {
-  if (!started) return started.take_error();
-  request.set(std::move(*started));
-  return {};
-}
 
 template <class PersistentSend, class... Arguments>
 Result<void> show_persistent(RequestOut request, Arguments&&... arguments) {

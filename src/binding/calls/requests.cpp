@@ -1,18 +1,16 @@
 // Requests (MPI-5.0 §3.7, §3.9, §13.2): completing, starting, cancelling and freeing them.
 #include <vector>
 
+#include "binding/calls/show.hpp"
 #include "binding/generated/point_to_point.hpp"
 #include "p2p/completion/completion.hpp"
 #include "p2p/persistent/generalized_request.hpp"
-#include "session/process.hpp"
 
 namespace hawser::calls {
 
 using core::Request;
 
 namespace {
-
-p2p::Engine& engine(Runtime& runtime) { return runtime.process()->engine(); }
 
 /// The requests behind an array of handles; null where the handle is null.
 template <class Handles>

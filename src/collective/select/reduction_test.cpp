@@ -12,13 +12,13 @@ namespace {
 
 using namespace test;  // NOLINT
 
-constexpr Count item_counts[] = {0, 1, 5, 400};
+constexpr Count reduced_counts[] = {0, 1, 5, 400};
 
 // Calls TEST(reduction, count, in_place).
 template <class Test>
 void for_each_reduction(const Tester& t, Test test) {
   for (const Reduction& reduction : reductions(t.types)) {
-    for (const Count count : item_counts) {
+    for (const Count count : reduced_counts) {
       for (const bool in_place : {false, true}) {
         SCOPED_TRACE(testing::Message() << reduction.name << ", " << count << " items"
                                         << (in_place ? ", in place" : ""));

@@ -8,7 +8,7 @@
 namespace hawser::core {
 namespace {
 
-class TestRequest : public Request {
+class Part : public Request {
  public:
   using Request::fail;
   using Request::mutable_status;
@@ -16,7 +16,7 @@ class TestRequest : public Request {
   using Request::set_complete;
 };
 
-Ref<TestRequest> make_part() { return base::make_ref<TestRequest>(RequestKind::receive); }
+Ref<Part> make_part() { return base::make_ref<Part>(RequestKind::receive); }
 
 Status finish(Request& request) {
   Status status = request.status();
@@ -34,7 +34,7 @@ TEST(CompositeRequest, WithoutPartsIsCompleteFromTheStart) {
 TEST(CompositeRequest, CompletesWithTheLastOfItsPartsInAnyOrder) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
-    std::vector<Ref<TestRequest>> parts(1 + random() % 9);
+    std::vector<Ref<Part>> parts(1 + random() % 9);
     for (auto& part : parts) part = make_part();
     std::vector<Ref<Request>> as_requests(parts.begin(), parts.end());
     if (round % 3 == 0) as_requests.push_back(nullptr);
