@@ -15,7 +15,7 @@ namespace hawser::launcher {
 
 namespace {
 
-constexpr std::size_t stack_bytes = 256 * 1024;
+constexpr std::size_t stack_bytes = 256UL * 1024;
 
 struct ChildTask {
   const SpawnPlan& plan;

@@ -29,7 +29,7 @@ namespace hawser::sim {
 
 namespace {
 
-constexpr std::size_t stack_bytes = 256 * 1024;
+constexpr std::size_t stack_bytes = 256UL * 1024;
 
 std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 

@@ -97,7 +97,7 @@ int run_all(const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   Options options;
   CLI::App app("Runs the library on simulated networks, one per seed.");
   app.add_option("--seeds", options.seeds, "How many seeds to run")->capture_default_str();
@@ -121,4 +121,7 @@ int main(int argc, char** argv) {
   }
   install_crash_handler();
   return run_all(options);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "hawser_sim: %s\n", error.what());
+  return 1;
 }

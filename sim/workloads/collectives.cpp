@@ -98,10 +98,14 @@ class Caller {
     (this->*forms()[call.what].member)(call);
   }
 
+  template <class Arguments>
+  using Blocking = Result<void> (*)(p2p::Engine&, Comm&, const Arguments&);
+  template <class Arguments>
+  using Nonblocking = Result<Ref<Request>> (*)(PlanRunner&, Comm&, const Arguments&);
+
   /// IS_RIGHT looks at the buffers, which it keeps alive, once the call is complete.
   template <class Arguments>
-  void issue(const Call& call, Result<void> (*blocking)(p2p::Engine&, Comm&, const Arguments&),
-             Result<Ref<Request>> (*nonblocking)(PlanRunner&, Comm&, const Arguments&),
+  void issue(const Call& call, Blocking<Arguments> blocking, Nonblocking<Arguments> nonblocking,
              Arguments arguments, std::function<bool()> is_right) {
     arguments.algorithm = call.algorithm;
     const std::string_view name = name_of(call.what);
@@ -142,6 +146,16 @@ class Caller {
     };
   }
 
+  /// GOT begins with EXPECTED, and what lies between its items is as it was.
+  static std::function<bool()> begins_with(Memory got, std::vector<std::int32_t> expected,
+                                           Memory kept) {
+    return [got = std::move(got), expected = std::move(expected), kept = std::move(kept)] {
+      TypedMemory wanted = *got;
+      wanted.write(0, expected);
+      return wanted == *got;
+    };
+  }
+
   void call_barrier(const Call& call) {
     issue(call, barrier, ibarrier, BarrierArguments{}, [] { return true; });
   }
@@ -167,12 +181,27 @@ class Caller {
   void call_alltoall(const Call& call);
   void call_alltoallv(const Call& call);
   void call_alltoallw(const Call& call);
+  /// Between ranks a and b go counts[a] * counts[b] % 7 items, so that both directions are equal
+  /// and the call can be made in place.
+  struct Exchange {
+    Blocks blocks;
+    Memory send, got, wanted;
+  };
+  [[nodiscard]] Exchange exchange(const Call& call) const;
   void call_reduce(const Call& call);
-  void call_allreduce(const Call& call);
+  void call_allreduce(const Call& call) {
+    reduce_to_all<AllreduceArguments>(call, allreduce, iallreduce, self_.size - 1);
+  }
   void call_reduce_scatter(const Call& call);
   void call_reduce_scatter_block(const Call& call);
-  void call_scan(const Call& call);
-  void call_exscan(const Call& call);
+  void call_scan(const Call& call) { reduce_to_all<ScanArguments>(call, scan, iscan, self_.rank); }
+  void call_exscan(const Call& call) {
+    reduce_to_all<ExscanArguments>(call, exscan, iexscan, self_.rank - 1);
+  }
+  /// The items of ranks 0 to LAST combined; with LAST -1 the receive buffer stays as it was.
+  template <class Arguments>
+  void reduce_to_all(const Call& call, Blocking<Arguments> blocking,
+                     Nonblocking<Arguments> nonblocking, int last);
 
   [[nodiscard]] Count count_of(const Call& call, bool varying, int rank) const {
     return call.counts[varying ? static_cast<std::size_t>(rank) : 0];
@@ -313,64 +342,54 @@ void Caller::call_alltoall(const Call& call) {
         equal(got, wanted, send));
 }
 
-// Between ranks a and b go counts[a] * counts[b] % 7 items, so that both directions are equal and
-// the call can be made in place.
-void Caller::call_alltoallv(const Call& call) {
+Caller::Exchange Caller::exchange(const Call& call) const {
   Datatype& t = type(call);
   std::vector<Count> counts;
   for (const Count count : call.counts)
     counts.push_back(count * call.counts[static_cast<std::size_t>(self_.rank)] % 7);
   const Blocks blocks(counts);
-  const Memory send = memory(t, blocks.span());
-  const Memory got = memory(t, blocks.span());
-  const Memory wanted = memory(t, blocks.span());
+  const Count span = blocks.span();
+  Exchange made{blocks, memory(t, span), memory(t, span), memory(t, span)};
   for (int rank = 0; rank < self_.size; ++rank) {
     const Count items = counts[static_cast<std::size_t>(rank)];
-    send->write(blocks.place(rank), data(t, self_.rank, rank, items));
-    if (call.in_place) got->write(blocks.place(rank), data(t, self_.rank, rank, items));
-    wanted->write(blocks.place(rank), data(t, rank, self_.rank, items));
+    made.send->write(blocks.place(rank), data(t, self_.rank, rank, items));
+    if (call.in_place) made.got->write(blocks.place(rank), data(t, self_.rank, rank, items));
+    made.wanted->write(blocks.place(rank), data(t, rank, self_.rank, items));
   }
+  return made;
+}
+
+void Caller::call_alltoallv(const Call& call) {
+  const Exchange e = exchange(call);
   issue(call, alltoallv, ialltoallv,
-        AlltoallvArguments{.send = send->const_buffer(),
-                           .send_counts = blocks.counts(),
-                           .send_displacements = blocks.places(),
-                           .receive = got->buffer(),
-                           .receive_counts = blocks.counts(),
-                           .receive_displacements = blocks.places(),
+        AlltoallvArguments{.send = e.send->const_buffer(),
+                           .send_counts = e.blocks.counts(),
+                           .send_displacements = e.blocks.places(),
+                           .receive = e.got->buffer(),
+                           .receive_counts = e.blocks.counts(),
+                           .receive_displacements = e.blocks.places(),
                            .in_place = call.in_place},
-        equal(got, wanted, send));
+        equal(e.got, e.wanted, e.send));
 }
 
 void Caller::call_alltoallw(const Call& call) {
+  const Exchange e = exchange(call);
   Datatype& t = type(call);
-  std::vector<Count> counts;
-  std::vector<int> places;
-  for (const Count count : call.counts)
-    counts.push_back(count * call.counts[static_cast<std::size_t>(self_.rank)] % 7);
-  const Blocks blocks(counts);
+  std::vector<int> places;  // in bytes
   for (int rank = 0; rank < self_.size; ++rank)
-    places.push_back(static_cast<int>(blocks.place(rank) * t.extent()));
-  const std::vector<Datatype*> types(counts.size(), &t);
-  const Memory send = memory(t, blocks.span());
-  const Memory got = memory(t, blocks.span());
-  const Memory wanted = memory(t, blocks.span());
-  for (int rank = 0; rank < self_.size; ++rank) {
-    const Count items = counts[static_cast<std::size_t>(rank)];
-    send->write(blocks.place(rank), data(t, self_.rank, rank, items));
-    if (call.in_place) got->write(blocks.place(rank), data(t, self_.rank, rank, items));
-    wanted->write(blocks.place(rank), data(t, rank, self_.rank, items));
-  }
+    places.push_back(static_cast<int>(e.blocks.place(rank) * t.extent()));
+  const std::vector<Datatype*> types(places.size(), &t);
   issue(call, alltoallw, ialltoallw,
-        AlltoallwArguments{.send = send->data(),
-                           .send_counts = blocks.counts(),
+        AlltoallwArguments{.send = e.send->data(),
+                           .send_counts = e.blocks.counts(),
                            .send_displacements = {places.data(), false},
                            .send_types = types.data(),
-                           .receive = got->data(),
-                           .receive_counts = blocks.counts(),
+                           .receive = e.got->data(),
+                           .receive_counts = e.blocks.counts(),
                            .receive_displacements = {places.data(), false},
                            .receive_types = types.data(),
                            .in_place = call.in_place},
-        equal(got, wanted, send));
+        equal(e.got, e.wanted, e.send));
 }
 
 void Caller::call_reduce(const Call& call) {
@@ -393,20 +412,23 @@ void Caller::call_reduce(const Call& call) {
         equal(got, wanted, send));
 }
 
-void Caller::call_allreduce(const Call& call) {
+template <class Arguments>
+void Caller::reduce_to_all(const Call& call, Blocking<Arguments> blocking,
+                           Nonblocking<Arguments> nonblocking, int last) {
   const Reduction& r = reduction(call);
   const Count count = call.counts[0];
   const Memory send = contribution(r, count);
   const Memory got = contribution(r, count, call.in_place);
-  const Memory wanted = contribution(r, count, false);
-  wanted->write(0, r.expected(0, self_.size - 1, 0, count));
-  issue(call, allreduce, iallreduce,
-        AllreduceArguments{.send = send->data(),
-                           .receive = got->data(),
-                           .count = count,
-                           .type = r.type,
-                           .op = r.op.get(),
-                           .in_place = call.in_place},
+  const Memory wanted = memory(*r.type, count);
+  *wanted = *got;
+  if (last >= 0) wanted->write(0, r.expected(0, last, 0, count));
+  issue(call, blocking, nonblocking,
+        Arguments{.send = send->data(),
+                  .receive = got->data(),
+                  .count = count,
+                  .type = r.type,
+                  .op = r.op.get(),
+                  .in_place = call.in_place},
         equal(got, wanted, send));
 }
 
@@ -428,11 +450,7 @@ void Caller::call_reduce_scatter(const Call& call) {
                                .type = r.type,
                                .op = r.op.get(),
                                .in_place = call.in_place},
-        [got, send, expected] {
-          TypedMemory wanted = *got;
-          wanted.write(0, expected);
-          return wanted == *got;
-        });
+        begins_with(got, expected, send));
 }
 
 void Caller::call_reduce_scatter_block(const Call& call) {
@@ -448,46 +466,7 @@ void Caller::call_reduce_scatter_block(const Call& call) {
                                     .type = r.type,
                                     .op = r.op.get(),
                                     .in_place = call.in_place},
-        [got, send, expected] {
-          TypedMemory wanted = *got;
-          wanted.write(0, expected);
-          return wanted == *got;
-        });
-}
-
-void Caller::call_scan(const Call& call) {
-  const Reduction& r = reduction(call);
-  const Count count = call.counts[0];
-  const Memory send = contribution(r, count);
-  const Memory got = contribution(r, count, call.in_place);
-  const Memory wanted = contribution(r, count, false);
-  wanted->write(0, r.expected(0, self_.rank, 0, count));
-  issue(call, scan, iscan,
-        ScanArguments{.send = send->data(),
-                      .receive = got->data(),
-                      .count = count,
-                      .type = r.type,
-                      .op = r.op.get(),
-                      .in_place = call.in_place},
-        equal(got, wanted, send));
-}
-
-void Caller::call_exscan(const Call& call) {
-  const Reduction& r = reduction(call);
-  const Count count = call.counts[0];
-  const Memory send = contribution(r, count);
-  const Memory got = contribution(r, count, call.in_place);
-  const Memory wanted = memory(*r.type, count);
-  *wanted = *got;  // rank 0's stays as it was
-  if (self_.rank > 0) wanted->write(0, r.expected(0, self_.rank - 1, 0, count));
-  issue(call, exscan, iexscan,
-        ExscanArguments{.send = send->data(),
-                        .receive = got->data(),
-                        .count = count,
-                        .type = r.type,
-                        .op = r.op.get(),
-                        .in_place = call.in_place},
-        equal(got, wanted, send));
+        begins_with(got, expected, send));
 }
 
 std::span<const Caller::Form> Caller::forms() {

@@ -101,7 +101,7 @@ TEST(Ref, CountsAcrossThreads) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([copy = ref] {
-      for (int round = 0; round < 10'000; ++round) const Ref<Counted> again = copy;
+      for (int round = 0; round < 10'000; ++round) (void)Ref<Counted>(copy);
     });
   }
   for (std::thread& thread : threads) thread.join();

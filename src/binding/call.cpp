@@ -143,7 +143,7 @@ int call_errhandler(Runtime& runtime, core::Errhandler& handler, core::Object* o
   return code;
 }
 
-int Call::raise(Error error) {
+int Call::raise(const Error& error) {
   const int code = error.code();
   core::Object* object = blamed_;
   core::Errhandler* handler = errhandler_of(object);

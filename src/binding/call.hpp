@@ -40,7 +40,7 @@ class Call {
   [[nodiscard]] Runtime& runtime() const { return runtime_; }
   [[nodiscard]] bool failed() const { return error_ != nullptr; }
   /// Raises the error of a failed check.
-  int refuse() { return raise(std::move(*error_)); }
+  int refuse() { return raise(*error_); }
   /// Inlined, like the two below: on the fast path a call costs as much as what it does.
   [[gnu::always_inline]] int finish(Result<void>&& result) {
     if (result.ok()) [[likely]]
@@ -234,7 +234,7 @@ class Call {
       error_ = std::make_unique<Error>(fitting.take_error());
   }
 
-  int raise(Error error);
+  int raise(const Error& error);
 
  private:
   template <class T>

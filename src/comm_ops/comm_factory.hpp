@@ -70,13 +70,14 @@ class CommFactory {
   // Collective over the members of a group only.
   /// Null if this process is not in GROUP (a subset of PARENT's).
   Result<Ref<Comm>> create_group(Comm& parent, const Group& group, int tag);
-  Result<Ref<Comm>> create_from_group(Ref<Group> group, std::string_view tag, Info* info,
+  Result<Ref<Comm>> create_from_group(const Group& group, std::string_view tag, Info* info,
                                       Ref<Errhandler> errhandler, const core::Object* session);
   /// Collective over LOCAL; the leaders talk over PEER (significant at leaders only).
   Result<Ref<Comm>> intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leader,
                                      int tag);
-  Result<Ref<Comm>> intercomm_create_from_groups(Ref<Group> local, int local_leader,
-                                                 Ref<Group> remote, int remote_leader,
+  /// REMOTE is significant at the local leader only, and may be null elsewhere.
+  Result<Ref<Comm>> intercomm_create_from_groups(const Group& local, int local_leader,
+                                                 const Group* remote, int remote_leader,
                                                  std::string_view tag, Info* info,
                                                  Ref<Errhandler> errhandler,
                                                  const core::Object* session);

@@ -119,8 +119,8 @@ TEST(Idup, several_at_a_time_complete_in_any_order_of_waits) {
     std::vector<Ref<Request>> requests;
     for (std::size_t i = 0; i < number; ++i) {
       Comm& parent = i % 2 == 0 ? *t.world : *other;
-      requests.push_back(
-          *t.factory.idup(parent, nullptr, [&made, i](Ref<Comm> comm) { made[i] = comm; }));
+      requests.push_back(*t.factory.idup(
+          parent, nullptr, [&made, i](Ref<Comm> comm) { made[i] = std::move(comm); }));
     }
     t.expect_intra(*t.world, range(0, t.size));  // the parent is in use meanwhile
     for (std::size_t i = 0; i < number; ++i) {

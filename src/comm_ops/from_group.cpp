@@ -71,35 +71,36 @@ Result<Ref<Comm>> CommFactory::create_group(Comm& parent, const Group& group, in
   return make_intra(*members, rank, heritage);
 }
 
-Result<Ref<Comm>> CommFactory::create_from_group(Ref<Group> group, std::string_view tag, Info* info,
-                                                 Ref<Errhandler> errhandler,
+Result<Ref<Comm>> CommFactory::create_from_group(const Group& group, std::string_view tag,
+                                                 Info* info, Ref<Errhandler> errhandler,
                                                  const core::Object* session) {
-  const int rank = group->rank_of(self_);
+  const int rank = group.rank_of(self_);
   if (rank < 0) return Ref<Comm>();
   const Heritage heritage{std::move(errhandler), session};
-  const auto members = meet(engine_, group, rank, Agenda(Kind::from_group).add(tag).add(*group),
-                            heritage, take_numbers(false));
+  const auto members =
+      meet(engine_, share(group), rank, Agenda(Kind::from_group).add(tag).add(group), heritage,
+           take_numbers(false));
   if (!members.ok()) return Error(members.error());
   return with_info(make_intra(*members, rank, heritage), info);
 }
 
-Result<Ref<Comm>> CommFactory::intercomm_create_from_groups(Ref<Group> local, int local_leader,
-                                                            Ref<Group> remote, int remote_leader,
+Result<Ref<Comm>> CommFactory::intercomm_create_from_groups(const Group& local, int local_leader,
+                                                            const Group* remote, int remote_leader,
                                                             std::string_view tag, Info* info,
                                                             Ref<Errhandler> errhandler,
                                                             const core::Object* session) {
-  const int rank = local->rank_of(self_);
+  const int rank = local.rank_of(self_);
   if (rank < 0) return Ref<Comm>();
-  HAWSER_TRY(check_leader("local", *local, local_leader));
+  HAWSER_TRY(check_leader("local", local, local_leader));
   const Heritage heritage{std::move(errhandler), session};
-  const auto ours = meet(engine_, local, rank, Agenda(Kind::from_groups).add(tag).add(*local),
+  const auto ours = meet(engine_, share(local), rank, Agenda(Kind::from_groups).add(tag).add(local),
                          heritage, take_numbers(true));
   if (!ours.ok()) return Error(ours.error());
 
   std::optional<Meeting> leaders;
   Result<Bridge> bridge = Bridge{};
   if (rank == local_leader) {
-    if (Result<void> valid = check_remote(*local, remote.get(), remote_leader); valid.ok()) {
+    if (Result<void> valid = check_remote(local, remote, remote_leader); valid.ok()) {
       const Ref<Group> pair = pair_of(self_, remote->member(remote_leader));
       const int me = pair->rank_of(self_);
       leaders.emplace(engine_, pair, me, Agenda(Kind::leaders).add(tag).add(*pair),
@@ -108,7 +109,7 @@ Result<Ref<Comm>> CommFactory::intercomm_create_from_groups(Ref<Group> local, in
                       .peer = 1 - me,
                       .tag = leaders->tag(),
                       .hash = leaders->hash(),
-                      .expected = remote.get()};
+                      .expected = remote};
     } else {
       bridge = valid.take_error();
     }

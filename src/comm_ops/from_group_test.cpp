@@ -52,7 +52,7 @@ TEST(FromGroup, overlapping_groups_and_tags_are_kept_apart) {
     for (const auto& members : {all, backwards}) {
       for (const char* tag : {"one", "other", ""}) {
         const auto comm = t.made(
-            t.factory.create_from_group(group_of(members), tag, info.get(), handler, &session));
+            t.factory.create_from_group(*group_of(members), tag, info.get(), handler, &session));
         t.expect_intra(*comm, members);
         EXPECT_EQ(&comm->errhandler(), handler.get());
         EXPECT_EQ(comm->session(), &session);
@@ -62,7 +62,7 @@ TEST(FromGroup, overlapping_groups_and_tags_are_kept_apart) {
       }
     }
     EXPECT_EQ(
-        t.made(t.factory.create_from_group(Group::empty(), "", nullptr, handler, nullptr)).get(),
+        t.made(t.factory.create_from_group(*Group::empty(), "", nullptr, handler, nullptr)).get(),
         nullptr);
   });
 }
@@ -76,9 +76,10 @@ TEST(FromGroups, intercommunicators_of_uneven_sides) {
           if (t.rank >= cut) std::swap(ours, theirs);
           const int leader = static_cast<int>(ours.size()) - 1;
           const bool leads = ours.back() == t.rank;
+          const Ref<Group> remote = leads ? group_of(theirs) : nullptr;
           const auto comm = t.made(t.factory.intercomm_create_from_groups(
-              group_of(ours), leader, leads ? group_of(theirs) : nullptr,
-              static_cast<int>(theirs.size()) - 1, "bridge", nullptr, t.errhandler, nullptr));
+              *group_of(ours), leader, remote.get(), static_cast<int>(theirs.size()) - 1, "bridge",
+              nullptr, t.errhandler, nullptr));
           t.expect_inter(*comm, ours, theirs);
         }
       },
@@ -88,9 +89,10 @@ TEST(FromGroups, intercommunicators_of_uneven_sides) {
 TEST(FromGroups, mistakes_reach_the_whole_group) {
   for_rank_counts(
       [](CommTester& t) {
-        const auto code_of = [&](const std::vector<int>& ours, Ref<Group> theirs, int leader) {
+        const auto code_of = [&](const std::vector<int>& ours, const Ref<Group>& theirs,
+                                 int leader) {
           const auto comm = t.factory.intercomm_create_from_groups(
-              group_of(ours), 0, std::move(theirs), leader, "x", nullptr, t.errhandler, nullptr);
+              *group_of(ours), 0, theirs.get(), leader, "x", nullptr, t.errhandler, nullptr);
           return comm.ok() ? 0 : comm.error().code();
         };
         const auto all = range(0, t.size);

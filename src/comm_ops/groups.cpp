@@ -17,7 +17,7 @@ Ref<Group> share(const Group& group) { return Ref<Group>::share(const_cast<Group
 
 Ref<Group> concatenate(const Group& first, const Group& second) {
   std::vector<core::Identity> members;
-  members.reserve(static_cast<std::size_t>(first.size() + second.size()));
+  members.reserve(static_cast<std::size_t>(first.size()) + static_cast<std::size_t>(second.size()));
   for (const Group* group : {&first, &second}) {
     for (int rank = 0; rank < group->size(); ++rank) members.push_back(group->member(rank));
   }

@@ -1,9 +1,8 @@
 // Wake words: how the processes of one host wake each other (DESIGN §6).
 //
 // WakeArea: one WakeWord per local process, in memory that all of them share from the start.
-// Sleeper:  announce() raises the word's `asleep` bit and takes the word as its ticket; then it
-// looks
-//           for work once more; then sleep() waits on the futex while the word is still the ticket.
+// Sleeper:  announce() raises the word's `asleep` bit and takes the word as its ticket. Then it
+//           looks for work once more, and sleep()s: on the futex, while the word is the ticket.
 // Waker:    makes its message visible, then wake(): if the bit is up, lower it, count one wake-up
 //           more in the rest of the word, and wake the futex.
 // Threads:  several threads of a process may sleep on its word. The count keeps one of them from
@@ -24,6 +23,26 @@
 namespace hawser::hostmem {
 
 enum class FencePayer : std::uint8_t { sleeper, waker };
+
+/// Between a sleeper's store that says "I am about to sleep" and its last look for work.
+inline void sleeper_fence(FencePayer payer) {
+  if (payer == FencePayer::sleeper) {
+    platform::global_barrier();
+  } else {
+    // Not a seq_cst store alone: that would not order the loads of the look behind it.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+}
+
+/// Between a waker's store that makes work visible and its look whether somebody sleeps.
+inline void waker_fence(FencePayer payer) {
+  if (payer == FencePayer::waker) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  } else {
+    // The sleeper's membarrier orders us; the compiler must not.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+}
 
 struct alignas(64) WakeWord {
   static constexpr std::uint32_t asleep = 1;
@@ -52,12 +71,7 @@ class Sleeper {
   std::uint32_t announce() {
     const std::uint32_t ticket =
         word_.word.fetch_or(WakeWord::asleep, std::memory_order_relaxed) | WakeWord::asleep;
-    if (payer_ == FencePayer::sleeper) {
-      platform::global_barrier();
-    } else {
-      // Not a seq_cst store alone: that would not order the loads of the look behind it.
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-    }
+    sleeper_fence(payer_);
     return ticket;
   }
   void sleep(std::uint32_t ticket) {
@@ -79,12 +93,7 @@ class Waker {
 
   /// After the message is visible: wakes the owner of WORD if it sleeps; true if it did.
   bool wake(WakeWord& word) const {
-    if (payer_ == FencePayer::waker) {
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-    } else {
-      // The sleeper's membarrier orders us; the compiler must not.
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    }
+    waker_fence(payer_);
     if (!word.is_asleep()) [[likely]]
       return false;
     rouse(word);

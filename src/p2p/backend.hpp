@@ -6,8 +6,7 @@
 //            references. Communicators are retained by the operations that use them.
 // Threads:   every call, progress() included, is made under the lane lock of the Engine.
 // Errors:    what is wrong with a message (truncation, a dead peer) is the request's error; a
-// Result
-//            says that an operation could not be started.
+//            Result says that an operation could not be started.
 #pragma once
 
 #include <cstdint>

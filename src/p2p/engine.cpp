@@ -1,6 +1,8 @@
 #include "p2p/engine.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <type_traits>
 
 namespace hawser::p2p {
 
@@ -32,6 +34,37 @@ Result<void> result_of(const Request& request) {
   if (request.error() == nullptr) [[likely]]
     return {};
   return *request.error();
+}
+
+/// Whether a probe needs no other look: it found a message, or why there will be none.
+template <class Found>
+bool is_answered(const Result<Found>& found) {
+  return !found || static_cast<bool>(*found);
+}
+
+/// LOOK(), and once more after a round of progress.
+template <class Look>
+auto look_twice(Engine& engine, Look&& look) {
+  {
+    const LaneLock lock(engine);
+    auto found = look();
+    if (is_answered(found)) return found;
+  }
+  engine.progress();
+  const LaneLock lock(engine);
+  return look();
+}
+
+/// LOOK() until it finds something or fails.
+template <class Look>
+auto look_until_found(Engine& engine, Look&& look) {
+  std::optional<std::invoke_result_t<Look>> found;
+  engine.wait_until([&] {
+    const LaneLock lock(engine);
+    found = look();
+    return is_answered(*found);
+  });
+  return *std::move(found);
 }
 
 }  // namespace
@@ -81,27 +114,14 @@ Result<bool> Engine::iprobe(const Envelope& envelope, Status* status) {
     if (status != nullptr) *status = proc_null_status();
     return true;
   }
-  {
-    const LaneLock lock(*this);
-    Result<bool> found = backend_.iprobe(envelope, status);
-    if (!found || *found) return found;
-  }
-  progress();
-  const LaneLock lock(*this);
-  return backend_.iprobe(envelope, status);
+  return look_twice(*this, [&] { return backend_.iprobe(envelope, status); });
 }
 
 Result<void> Engine::probe(const Envelope& envelope, Status* status) {
-  if (envelope.peer == proc_null) {
-    if (status != nullptr) *status = proc_null_status();
-    return {};
-  }
-  Result<bool> found = false;
-  wait_until([&] {
-    const LaneLock lock(*this);
-    found = backend_.iprobe(envelope, status);
-    return !found || *found;
-  });
+  Result<bool> found =
+      envelope.peer == proc_null
+          ? iprobe(envelope, status)
+          : look_until_found(*this, [&] { return backend_.iprobe(envelope, status); });
   if (!found) return found.take_error();
   return {};
 }
@@ -109,25 +129,12 @@ Result<void> Engine::probe(const Envelope& envelope, Status* status) {
 Result<Ref<Message>> Engine::improbe(const Envelope& envelope) {
   if (envelope.peer == proc_null)
     return Ref<Message>(base::make_ref<ProcNullMessage>(*envelope.comm));
-  {
-    const LaneLock lock(*this);
-    Result<Ref<Message>> message = backend_.improbe(envelope);
-    if (!message || *message) return message;
-  }
-  progress();
-  const LaneLock lock(*this);
-  return backend_.improbe(envelope);
+  return look_twice(*this, [&] { return backend_.improbe(envelope); });
 }
 
 Result<Ref<Message>> Engine::mprobe(const Envelope& envelope) {
   if (envelope.peer == proc_null) return improbe(envelope);
-  Result<Ref<Message>> message = Ref<Message>();
-  wait_until([&] {
-    const LaneLock lock(*this);
-    message = backend_.improbe(envelope);
-    return !message || *message;
-  });
-  return message;
+  return look_until_found(*this, [&] { return backend_.improbe(envelope); });
 }
 
 Result<Ref<Request>> Engine::imrecv(const Buffer& buffer, Ref<Message> message) {

@@ -8,24 +8,14 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace hawser::platform {
 namespace {
 
-namespace fs = std::filesystem;
-
-class AppendTest : public ::testing::Test {
- protected:
-  AppendTest() {
-    std::string pattern = (fs::temp_directory_path() / "hawser_test_XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-  }
-  ~AppendTest() override { fs::remove_all(folder); }
-
-  fs::path folder;
-};
-
-TEST_F(AppendTest, MakesTheFileAndKeepsWhatIsThere) {
-  const fs::path path = folder / "a";
+TEST(Append, MakesTheFileAndKeepsWhatIsThere) {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "a";
   ASSERT_TRUE(append_to_file(path, "one\n").ok());
   ASSERT_TRUE(append_to_file(path, "two\n").ok());
   std::ifstream file(path);
@@ -33,11 +23,12 @@ TEST_F(AppendTest, MakesTheFileAndKeepsWhatIsThere) {
   EXPECT_EQ(text, "one\ntwo\n");
 }
 
-TEST_F(AppendTest, LinesOfSeveralWritersDoNotMix) {
+TEST(Append, LinesOfSeveralWritersDoNotMix) {
   constexpr std::size_t writers = 4;
   constexpr std::size_t lines_each = 50;
   constexpr std::size_t line_bytes = 20'000;  // more than a page
-  const fs::path path = folder / "a";
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "a";
   std::vector<std::thread> threads;
   for (std::size_t writer = 0; writer < writers; ++writer) {
     threads.emplace_back([&, letter = static_cast<char>('a' + writer)] {
@@ -56,7 +47,7 @@ TEST_F(AppendTest, LinesOfSeveralWritersDoNotMix) {
   }
 }
 
-TEST_F(AppendTest, SaysWhyItCannot) {
+TEST(Append, SaysWhyItCannot) {
   const base::Result<void> result = append_to_file("/nonexistent/a", "x");
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().sentence(), "opening '/nonexistent/a': No such file or directory");

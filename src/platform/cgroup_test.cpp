@@ -2,28 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include "tests/support/temporary_folder.hpp"
 
 namespace hawser::platform {
 namespace {
 
-namespace fs = std::filesystem;
-
 class CgroupTest : public ::testing::Test {
  protected:
-  CgroupTest() {
-    std::string pattern = (fs::temp_directory_path() / "hawser_test_XXXXXX").string();
-    root = mkdtemp(pattern.data());
-  }
-  ~CgroupTest() override { fs::remove_all(root); }
+  void write(const std::string& path, const std::string& text) { folder.write(path, text); }
 
-  void write(const std::string& path, const std::string& text) {
-    fs::create_directories(fs::path(root + path).parent_path());
-    std::ofstream(root + path) << text;
-  }
-
-  std::string root;
+  const test::TemporaryFolder folder;
+  const std::string root = folder.path().string();
 };
 
 TEST_F(CgroupTest, NoGroupsNoLimits) {

@@ -2,35 +2,24 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace hawser::session {
 namespace {
 
-namespace fs = std::filesystem;
-
 class ConfigurationTest : public ::testing::Test {
  protected:
   ConfigurationTest() {
-    std::string pattern = (fs::temp_directory_path() / "hawser_test_XXXXXX").string();
-    folder = mkdtemp(pattern.data());
     registry.add("shm.queue_slots", &queue_slots, {.min = 16, .max = 65536});
     registry.add("shm.ring.bytes", &ring_bytes, {.unit = "bytes"});
     registry.add("shm.single_copy", &single_copy, {});
     registry.add("channel.growth", &growth, {});
     registry.add("stats", &stats, {});
   }
-  ~ConfigurationTest() override { fs::remove_all(folder); }
 
-  std::string write(const std::string& name, const std::string& text) {
-    const fs::path path = folder / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path.string();
-  }
   base::Result<void> load(const std::vector<std::string>& variables) {
     std::vector<const char*> environment;
     for (const std::string& variable : variables) environment.push_back(variable.c_str());
@@ -43,12 +32,12 @@ class ConfigurationTest : public ::testing::Test {
   }
   /// The refusal of a file with TEXT, without the file's path.
   std::string refusal_of_file(const std::string& text) {
-    const std::string path = write("hawser.toml", text);
+    const std::string path = folder.write("hawser.toml", text);
     const std::string sentence = refusal({"HAWSER_CONFIG=" + path});
     return sentence.starts_with(path) ? sentence.substr(path.size()) : "no path: " + sentence;
   }
 
-  fs::path folder;
+  const test::TemporaryFolder folder;
   std::int64_t queue_slots = 1024;
   std::uint64_t ring_bytes = 4096;
   bool single_copy = true;
@@ -64,9 +53,10 @@ TEST_F(ConfigurationTest, NothingSetIsFine) {
 }
 
 TEST_F(ConfigurationTest, ReadsTablesAsWordsOfNames) {
-  const std::string path = write("a.toml",
-                                 "stats = 'out.json'\nchannel.growth = 2.0\n[shm]\nqueue_slots = 64"
-                                 "\nsingle_copy = false\n[shm.ring]\nbytes = '8M'\n");
+  const std::string path =
+      folder.write("a.toml",
+                   "stats = 'out.json'\nchannel.growth = 2.0\n[shm]\nqueue_slots = 64"
+                   "\nsingle_copy = false\n[shm.ring]\nbytes = '8M'\n");
   ASSERT_EQ(refusal({"HAWSER_CONFIG=" + path}), "accepted");
   EXPECT_EQ(stats, "out.json");
   EXPECT_EQ(growth, 2.0);
@@ -78,10 +68,10 @@ TEST_F(ConfigurationTest, ReadsTablesAsWordsOfNames) {
 }
 
 TEST_F(ConfigurationTest, FindsTheFileInTheUsersFolders) {
-  write("xdg/hawser.toml", "shm.queue_slots = 100");
-  write("home/.config/hawser.toml", "shm.queue_slots = 200");
-  const std::string xdg = "XDG_CONFIG_HOME=" + (folder / "xdg").string();
-  const std::string home = "HOME=" + (folder / "home").string();
+  folder.write("xdg/hawser.toml", "shm.queue_slots = 100");
+  folder.write("home/.config/hawser.toml", "shm.queue_slots = 200");
+  const std::string xdg = "XDG_CONFIG_HOME=" + (folder.path() / "xdg").string();
+  const std::string home = "HOME=" + (folder.path() / "home").string();
   EXPECT_TRUE(load({home}).ok());
   EXPECT_EQ(queue_slots, 200);
   EXPECT_TRUE(load({home, xdg}).ok());
@@ -92,7 +82,7 @@ TEST_F(ConfigurationTest, FindsTheFileInTheUsersFolders) {
 }
 
 TEST_F(ConfigurationTest, LaterSourcesWin) {
-  const std::string config = "HAWSER_CONFIG=" + write("a.toml", "shm.queue_slots = 100");
+  const std::string config = "HAWSER_CONFIG=" + folder.write("a.toml", "shm.queue_slots = 100");
   EXPECT_TRUE(load({"HAWSER_SHM_QUEUE_SLOTS=200", config}).ok());
   EXPECT_EQ(queue_slots, 200);
   EXPECT_EQ(registry.find("shm.queue_slots")->origin, "HAWSER_SHM_QUEUE_SLOTS");
@@ -150,8 +140,9 @@ TEST_F(ConfigurationTest, RefusesAFileThatIsNamedButCannotBeRead) {
   EXPECT_EQ(refusal({"HAWSER_CONFIG=/nonexistent/x.toml"}),
             "the configuration file '/nonexistent/x.toml' cannot be read: No such file or "
             "directory");
-  EXPECT_EQ(refusal({"HAWSER_CONFIG=" + folder.string()}),
-            "the configuration file '" + folder.string() + "' cannot be read: Is a directory");
+  EXPECT_EQ(
+      refusal({"HAWSER_CONFIG=" + folder.path().string()}),
+      "the configuration file '" + folder.path().string() + "' cannot be read: Is a directory");
 }
 
 }  // namespace

@@ -7,12 +7,11 @@
 #include <fstream>
 
 #include "session/settings.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tool/statistics_json.hpp"
 
 namespace hawser::tool {
 namespace {
-
-namespace fs = std::filesystem;
 
 Statistics sample() {
   Statistics statistics;
@@ -94,8 +93,8 @@ TEST(Statistics, ExpandsTheNameOfTheFile) {
 }
 
 TEST(Statistics, AppendsOneLinePerProcess) {
-  std::string pattern = (fs::temp_directory_path() / "hawser_test_XXXXXX").string();
-  const fs::path folder = mkdtemp(pattern.data());
+  const test::TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
   Statistics statistics = sample();
   for (std::uint32_t index = 0; index < 3; ++index) {
     statistics.self.index = index;
@@ -107,8 +106,7 @@ TEST(Statistics, AppendsOneLinePerProcess) {
   for (std::string line; std::getline(all, line); ++lines)
     EXPECT_EQ(from_json_line(line)->self.index, lines);
   EXPECT_EQ(lines, 3U);
-  EXPECT_TRUE(fs::exists(folder / "rank2"));
-  fs::remove_all(folder);
+  EXPECT_TRUE(std::filesystem::exists(folder / "rank2"));
 }
 
 TEST(Statistics, TakesAccountsThatWereEverCharged) {

@@ -9,9 +9,8 @@
 //            channel, written in place and committed; channels differ in what they cost.
 // Sink:      the layer above; told of frames, new links and changed channels from inside
 //            progress(), never from inside a send.
-// Ownership: a Transport owns its links; they live as long as it does. Frames handed to the sink
-// are
-//            valid during the call only.
+// Ownership: a Transport owns its links; they live as long as it does. Frames that the sink is
+//            handed are valid during the call only.
 // Threads:   everything under the lane lock.
 #pragma once
 
@@ -93,8 +92,8 @@ class Link {
   /// Gives up an earned channel, which is gone at once; what was committed to it still arrives.
   /// The peer hears on_channel_given_back. False if the notice found no room now: nothing changed.
   virtual bool give_back(ChannelKind kind) = 0;
-  /// Asks the peer to give back a channel that we granted; it hears on_channel_recalled. False as
-  /// above.
+  /// Asks the peer to give back a channel that we granted; it hears on_channel_recalled. Does
+  /// nothing where we granted none. False as above.
   virtual bool recall(ChannelKind kind) = 0;
 
   /// Copies from the peer's memory (channel single_copy): REMOTE, in order, into LOCAL. Returns the

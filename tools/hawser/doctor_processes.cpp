@@ -32,7 +32,7 @@ double microseconds(std::uint64_t ns) { return static_cast<double>(ns) / 1000; }
 // Copying: a child fills a buffer, in memory that is its own since the fork; another process reads
 // it there.
 
-constexpr std::size_t copied_bytes = 64 * 1024;
+constexpr std::size_t copied_bytes = 64UL * 1024;
 constexpr std::byte expected{0x5a};
 
 using Buffer = std::vector<std::byte>;
@@ -112,7 +112,7 @@ Finding check_futex() {
     if (!wait_while((*words)->pong, round))
       return {Verdict::fail, check, "a process that sleeps on a shared word is not woken."};
   }
-  const std::uint64_t per_wake = (platform::monotonic_ns() - start) / (2 * rounds);
+  const std::uint64_t per_wake = (platform::monotonic_ns() - start) / (2ULL * rounds);
   return {Verdict::ok, check,
           fmt::format("one process wakes another in {:.1f} us.", microseconds(per_wake))};
 }

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
 #include <string>
 
 #include "hawser/doctor.hpp"
@@ -10,7 +12,7 @@
 #include "hawser/report.hpp"
 #include "session/version.hpp"
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app("Looks at Hawser, at the machine it runs on, and at what a job did.", "hawser");
   app.set_version_flag("--version", fmt::format("Hawser {}", hawser::session::version()));
   app.require_subcommand(1);
@@ -30,4 +32,7 @@ int main(int argc, char** argv) {
   if (info->parsed()) return hawser::tools::run_info(info_options, environ);
   if (doctor->parsed()) return hawser::tools::run_doctor();
   return hawser::tools::run_report(report_path);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "hawser: %s\n", error.what());
+  return 1;
 }

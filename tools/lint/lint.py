@@ -152,44 +152,57 @@ def compile_flags(tree):
             "-DFMT_HEADER_ONLY=1", '-DHAWSER_VERSION="0"', "-x", "c++"]
 
 
-def header_key(tree, name, seen):
-    """A hash of a header and of everything of ours that it includes."""
+def read_with_includes(tree, name, seen):
+    """Puts into `seen` the text of a file and of everything of ours that it includes."""
     if name in seen:
         return
     seen[name] = tree.text(name)
     for _, line in tree.lines(name):
         if found := INCLUDE.match(line):
             beside = str(pathlib.PurePath(name).parent / found[1])
-            for candidate in (f"src/{found[1]}", f"include/{found[1]}", beside):
+            for candidate in (f"src/{found[1]}", f"include/{found[1]}", found[1], beside):
                 if (tree.root / candidate).is_file():
-                    header_key(tree, candidate, seen)
+                    read_with_includes(tree, candidate, seen)
                     break
 
 
-def check_headers(tree):
-    """Every header compiles alone. What compiled once is not compiled again until it changes."""
-    cache = (tree.build or tree.root / "build") / "lint" / "headers"
+def each_once(tree, check, settings, names, problems_of):
+    """What problems_of(name) returns, for each file. One without problems is not looked at again
+    until it, what it includes of ours, or `settings` changes."""
+    cache = (tree.build or tree.root / "build") / "lint" / check
     cache.mkdir(parents=True, exist_ok=True)
+
+    def once(name):
+        seen = {}
+        read_with_includes(tree, name, seen)
+        key = hashlib.sha256(repr((settings, name, sorted(seen.items()))).encode()).hexdigest()
+        if (cache / key).exists():
+            return []
+        problems = problems_of(name)
+        if not problems:
+            (cache / key).touch()
+        return problems
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for problems in pool.map(once, names):
+            yield from problems
+
+
+def check_headers(tree):
+    """Every header compiles alone."""
     flags = compile_flags(tree)
 
     def compile_alone(name):
-        seen = {}
-        header_key(tree, name, seen)
-        key = hashlib.sha256(repr((flags, name, sorted(seen.items()))).encode()).hexdigest()
-        if (cache / key).exists():
-            return None
         run = subprocess.run(["g++", *flags, "-"], input=f'#include "{tree.root / name}"\n',
                              capture_output=True, text=True)
         if run.returncode == 0:
-            (cache / key).touch()
-            return None
+            return []
         first = next((line for line in run.stderr.splitlines() if "error:" in line), "?")
-        return f"{name}:1: does not compile alone: {first.replace(f'{tree.root}/', '')}"
+        return [f"{name}:1: does not compile alone: {first.replace(f'{tree.root}/', '')}"]
 
     headers = [name for name in tree.files if name.endswith((".h", ".hpp"))
                and not name.startswith("tests/abi/")]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield from filter(None, pool.map(compile_alone, headers))
+    yield from each_once(tree, "headers", flags, headers, compile_alone)
 
 
 # ---------------------------------------------------------------- format
@@ -295,6 +308,7 @@ def check_tidy(tree, everything=False):
     chosen = [name for name in tree.sources() if name.endswith(".cpp")]
     if not everything:
         chosen = sorted(set(chosen) & changed_files(tree))
+    settings = [tree.text(name) for name in tree.files if name.endswith(".clang-tidy")]
     database = (tree.build / "compile_commands.json") if tree.build else None
     if not database or not database.exists():
         yield "CMakePresets.json:1: clang-tidy needs compile commands; run ./dev build debug"
@@ -302,16 +316,13 @@ def check_tidy(tree, everything=False):
     known = database.read_text()
 
     def tidy(name):
-        if f"{tree.root / name}" not in known:
-            return []
         run = subprocess.run(["clang-tidy-16", "--quiet", "-p", str(tree.build), name],
                              cwd=tree.root, capture_output=True, text=True)
         return [line.replace(f"{tree.root}/", "") for line in run.stdout.splitlines()
                 if re.match(r"\S+:\d+:\d+: (error|warning):", line)]
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for problems in pool.map(tidy, chosen):
-            yield from problems
+    built = [name for name in chosen if f"{tree.root / name}" in known]
+    yield from each_once(tree, "tidy", settings, built, tidy)
 
 
 CHECKS = {
@@ -348,9 +359,11 @@ def main(arguments=None):
         if name not in checks:
             parser.error(f"there is no check '{name}'; there are {', '.join(checks)}")
         began = time.monotonic()
-        problems = list(checks[name](tree))
-        print(*problems, sep="\n", end="\n" if problems else "")
-        verdict = f"{len(problems)} problems" if problems else "ok"
+        problems = 0
+        for problem in checks[name](tree):
+            problems += 1
+            print(problem, flush=True)
+        verdict = f"{problems} problems" if problems else "ok"
         print(f"lint {name:8} {verdict} ({time.monotonic() - began:.1f} s)", flush=True)
         passed, failed = passed + (not problems), failed + bool(problems)
     if options.counts:

@@ -127,7 +127,8 @@ TEST(LocalBootstrap, AReaderSeesNothingOrTheWholeValue) {
     for (bool found = false; !found;) {
       const auto seen = reader->look_up(0, "address");
       ASSERT_TRUE(seen.ok());
-      if ((found = seen->has_value())) {
+      found = seen->has_value();
+      if (found) {
         ASSERT_EQ(**seen, value);
       }
     }

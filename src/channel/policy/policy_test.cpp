@@ -114,7 +114,7 @@ TEST(Policy, SuffixesArePowersOf1024) {
   const SendTable& table = policy.table({shared_queue, ring, single_copy}, true, 0);
   EXPECT_EQ(table.select(3072), ring);
   EXPECT_EQ(table.select(3073), single_copy);
-  EXPECT_EQ(table.select(2 * 1048576), single_copy);
+  EXPECT_EQ(table.select(2UL * 1048576), single_copy);
   EXPECT_EQ(table.select(2 * 1048576 + 1), ring);
   EXPECT_EQ(table.select(1073741824), ring);
   EXPECT_EQ(table.select(1073741825), shared_queue);

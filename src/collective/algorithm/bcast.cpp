@@ -37,7 +37,7 @@ void bcast_binomial(Executor ex, const BcastArguments& a) {
 
 template <class Executor>
 void bcast_pipelined_chain(Executor ex, const BcastArguments& a) {
-  constexpr Count segment_bytes = 64 * 1024;
+  constexpr Count segment_bytes = Count{64} * 1024;
   const Turned turned{a.root, ex.size()};
   const int me = turned.number(ex.rank());
   const bool has_previous = me > 0;

@@ -230,7 +230,7 @@ TEST(Intercommunicator, reductions_combine_the_other_group) {
       EXPECT_TRUE(receive == wanted) << r.name;
 
       // Both groups reduce the same number of items: one that both sizes divide.
-      const Count total = 6 * s.t.size() * s.remote_size;
+      const Count total = Count{6} * s.t.size() * s.remote_size;
       const Count share = total / s.t.size();
       TypedMemory whole = contribution(total);
       TypedMemory part(*r.type, share), part_wanted = part;

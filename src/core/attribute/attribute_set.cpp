@@ -26,11 +26,11 @@ Error callback_failed(const char* which, int keyval, int code) {
                                             which, keyval, code));
 }
 
-/// KEYVAL by reference count: the callback may free it or delete the entry that it came from.
-Result<void> call_delete(Object& owner, Ref<Keyval> keyval, void* value) {
-  if (!keyval->destroy()) return {};
-  const int code = keyval->destroy()(owner, keyval->id(), value);
-  if (code != 0) return callback_failed("delete", keyval->id(), code);
+/// The caller holds KEYVAL: the callback may free it, or delete the entry that it came from.
+Result<void> call_delete(Object& owner, const Keyval& keyval, void* value) {
+  if (!keyval.destroy()) return {};
+  const int code = keyval.destroy()(owner, keyval.id(), value);
+  if (code != 0) return callback_failed("delete", keyval.id(), code);
   return {};
 }
 
@@ -55,7 +55,8 @@ Result<void> AttributeSet::erase(Object& owner, int keyval) {
   if (entry == entries_.end()) {
     return Error(ErrorClass::keyval, fmt::format("there is no attribute under keyval {}", keyval));
   }
-  HAWSER_TRY(call_delete(owner, entry->keyval, entry->value));
+  const Entry doomed = *entry;
+  HAWSER_TRY(call_delete(owner, *doomed.keyval, doomed.value));
   remove_entry(entries_, keyval);
   return {};
 }
@@ -82,7 +83,7 @@ Result<void> AttributeSet::clear(Object& owner) {
   // Attributes that a callback sets meanwhile are deleted too.
   while (!entries_.empty()) {
     const Entry last = entries_.back();
-    Result<void> deleted = call_delete(owner, last.keyval, last.value);
+    Result<void> deleted = call_delete(owner, *last.keyval, last.value);
     if (!deleted.ok() && first_failure.ok()) first_failure = std::move(deleted);
     remove_entry(entries_, last.keyval->id());
   }

@@ -280,7 +280,7 @@ class RandomTypeCheck {
       : type_(*random.type), model_(random.model), bytes_(bytes), count_(bytes.between(1, 4)) {}
 
   std::string run() {
-    if (const std::string wrong = bounds(); !wrong.empty()) return wrong;
+    if (std::string wrong = bounds(); !wrong.empty()) return wrong;
     type_.commit();
     for (Count i = 0; i < count_; ++i)
       for (const Model::Piece& piece : model_.pieces)
@@ -289,7 +289,7 @@ class RandomTypeCheck {
     make_canvas();
     for (const auto check : {&RandomTypeCheck::pack, &RandomTypeCheck::unpack,
                              &RandomTypeCheck::segments, &RandomTypeCheck::elements}) {
-      if (const std::string wrong = (this->*check)(); !wrong.empty()) return wrong;
+      if (std::string wrong = (this->*check)(); !wrong.empty()) return wrong;
     }
     return {};
   }

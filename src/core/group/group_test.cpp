@@ -198,7 +198,8 @@ class GroupProperty : public testing::TestWithParam<std::uint32_t> {
     Members members;
     if (below(2) == 0) {
       const int size = below(8);
-      const std::int64_t stride = (below(2) == 0 ? 1 : -1) * (1 + below(3));
+      const int step = 1 + below(3);
+      const std::int64_t stride = below(2) == 0 ? step : -step;
       const std::int64_t first = stride < 0 ? -stride * size + below(4) : below(12);
       const std::uint64_t job = 1 + static_cast<std::uint64_t>(below(4) == 0);
       for (int i = 0; i < size; ++i) {

@@ -42,7 +42,8 @@ struct Sum {
   static T apply(const T& a, const T& b) {
     if constexpr (is_integer<T>) {
       using Wrapping = typename WrappingOf<T>::type;
-      return static_cast<T>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
+      const Wrapping sum = static_cast<Wrapping>(a) + static_cast<Wrapping>(b);
+      return static_cast<T>(sum);
     } else if constexpr (is_complex<T>) {
       return a + b;
     } else {
@@ -56,7 +57,8 @@ struct Product {
   static T apply(const T& a, const T& b) {
     if constexpr (is_integer<T>) {
       using Wrapping = typename WrappingOf<T>::type;
-      return static_cast<T>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
+      const Wrapping product = static_cast<Wrapping>(a) * static_cast<Wrapping>(b);
+      return static_cast<T>(product);
     } else if constexpr (is_complex<T>) {
       return a * b;
     } else {

@@ -63,7 +63,7 @@ TEST(Ledger, CountsEveryThread) {
   constexpr std::int64_t left = std::int64_t{threads_count} * rounds;
   EXPECT_EQ(ledger.current_bytes(Account::unexpected), left);
   EXPECT_GE(ledger.peak_bytes(Account::unexpected), left);
-  EXPECT_LE(ledger.peak_bytes(Account::unexpected), left + 2 * threads_count);
+  EXPECT_LE(ledger.peak_bytes(Account::unexpected), left + std::int64_t{2} * threads_count);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 //            compared by address only: drop() them before they go.
 // Threads:   all calls are thread-safe; guarded by the lane lock.
 // Errors:    a message that fails after its send has returned has no one to tell; its room is
-// freed.
+//            free again.
 #pragma once
 
 #include <deque>

@@ -99,7 +99,7 @@ TEST(RingSpace, TheWholeBufferIsUsable) {
 
 TEST(RingSpace, FindsAGapInTheMiddle) {
   RingSpace<int> space(48);
-  for (int i = 0; i < 3; ++i) space.insert(16 * i, 16, i);
+  for (int i = 0; i < 3; ++i) space.insert(Count{16} * i, 16, i);
   space.free_oldest([](int block) { return block == 1; });
   EXPECT_EQ(space.find(16), std::nullopt);
   space.free_all([](int block) { return block == 1; });

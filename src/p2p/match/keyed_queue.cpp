@@ -23,7 +23,7 @@ void KeyedQueue::push_back(MatchNode& node) {
   node.next = nullptr;
   node.hash = node.key.hash();
   ++size_;
-  if (MatchNode* head = front(node.key, node.hash); head != nullptr) {
+  if (MatchNode* head = *link_of(node.key, node.hash); head != nullptr) {
     node.previous = head->last;
     head->last->next = &node;
     head->last = &node;
@@ -38,25 +38,19 @@ void KeyedQueue::push_back(MatchNode& node) {
   ++keys_;
 }
 
-MatchNode** KeyedQueue::link_to_head(MatchNode& head) {
-  MatchNode** link = &buckets_[head.hash & mask_];
-  while (*link != &head) link = &(*link)->bucket_next;
-  return link;
-}
-
 void KeyedQueue::erase(MatchNode& node) {
   --size_;
-  if (node.previous != nullptr) {
-    node.previous->next = node.next;
-    if (node.next != nullptr) {
-      node.next->previous = node.previous;
-      return;
-    }
-    // The end of the queue is kept in its head, which may be far: the key finds it.
-    front(node.key, node.hash)->last = node.previous;
+  if (node.previous == nullptr) {
+    unlink_head(link_of(node.key, node.hash), node);
     return;
   }
-  unlink_head(link_to_head(node), node);
+  node.previous->next = node.next;
+  if (node.next != nullptr) {
+    node.next->previous = node.previous;
+    return;
+  }
+  // The end of the queue is kept in its head, which may be far: the key finds it.
+  (*link_of(node.key, node.hash))->last = node.previous;
 }
 
 void KeyedQueue::grow() {

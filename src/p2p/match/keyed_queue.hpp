@@ -55,13 +55,12 @@ class KeyedQueue {
   void push_back(MatchNode& node);
   /// The oldest node under KEY, or null.
   [[nodiscard]] MatchNode* front(const MatchKey& key) const {
-    return size_ == 0 ? nullptr : front(key, key.hash());
+    return size_ == 0 ? nullptr : *link_of(key, key.hash());
   }
   /// The same, taken out.
   MatchNode* take_front(const MatchKey& key) {
     if (size_ == 0) return nullptr;
-    MatchNode** link = &buckets_[key.hash() & mask_];
-    while (*link != nullptr && !((*link)->key == key)) link = &(*link)->bucket_next;
+    MatchNode** link = link_of(key, key.hash());
     MatchNode* head = *link;
     if (head == nullptr) return nullptr;
     --size_;
@@ -79,13 +78,13 @@ class KeyedQueue {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  [[nodiscard]] MatchNode* front(const MatchKey& key, std::uint32_t hash) const {
-    MatchNode* head = buckets_[hash & mask_];
-    while (head != nullptr && !(head->key == key)) head = head->bucket_next;
-    return head;
+  /// The link that holds KEY's head, or the null at the end of its bucket.
+  [[nodiscard]] MatchNode** link_of(const MatchKey& key, std::uint32_t hash) const {
+    MatchNode** link = &buckets_[hash & mask_];
+    while (*link != nullptr && !((*link)->key == key)) link = &(*link)->bucket_next;
+    return link;
   }
   void grow();
-  MatchNode** link_to_head(MatchNode& head);
   /// *LINK points to HEAD; the next node of its key, if there is one, becomes the head.
   void unlink_head(MatchNode** link, MatchNode& head) {
     if (head.next == nullptr) {

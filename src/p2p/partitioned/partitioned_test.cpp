@@ -144,7 +144,8 @@ TEST(Partitioned, TellsWhichPartitionsAreThere) {
     ASSERT_TRUE(request.start().ok());
     for (std::size_t step = 0; step < order.size(); ++step) {
       if (side.rank == 0) {
-        memory.write(2 * order[step], test::samples(0, 2 * order[step], 2));
+        const Count begin = Count{2} * order[step];
+        memory.write(begin, test::samples(0, begin, 2));
         ASSERT_TRUE(pready(request, order[step]).ok());
       }
       // A message in each direction: the receiver looks between two partitions.
@@ -181,7 +182,7 @@ TEST(Partitioned, ManyThreadsFillOneSend) {
   test::run_ranks(2, true, [](test::Rank& self) {
     self.engine.set_threaded(true);
     Side side(self);
-    test::TypedMemory memory(side.layouts.integer(), partitions * integers_each);
+    test::TypedMemory memory(side.layouts.integer(), Count{partitions} * integers_each);
     const auto made =
         side.rank == 0
             ? side.partitioner.psend_init(memory.const_buffer(integers_each), partitions,
@@ -190,7 +191,7 @@ TEST(Partitioned, ManyThreadsFillOneSend) {
     Request& request = **made;
     for (int start = 0; start < 20; ++start) {
       ASSERT_TRUE(request.start().ok());
-      const auto values = test::samples(start, 0, partitions * integers_each);
+      const auto values = test::samples(start, 0, Count{partitions} * integers_each);
       if (side.rank == 0) {
         memory.write(0, values);
         std::vector<std::thread> workers;
@@ -205,7 +206,7 @@ TEST(Partitioned, ManyThreadsFillOneSend) {
         for (auto& worker : workers) worker.join();
       } else {
         wait_for(side.engine, request);
-        test::TypedMemory expected(side.layouts.integer(), partitions * integers_each);
+        test::TypedMemory expected(side.layouts.integer(), Count{partitions} * integers_each);
         expected.write(0, values);
         EXPECT_TRUE(memory == expected);
       }

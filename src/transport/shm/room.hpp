@@ -3,10 +3,10 @@
 //
 // The sender raises `wanted`, looks for room once more, and may then sleep. The receiver, after it
 // freed room, takes the wish back and wakes the peers that may have made it.
-// Ordering: the wish must not pass the sender's second look, nor the receiver's look at the wish
-// its
-//           freeing. The same side pays for the fence as in hostmem/wake.hpp: a receiver on its
-//           fast path needs none where the sender, on its slow one, runs membarrier.
+// Ordering: the wish must not pass the sender's second look, nor the look at the wish pass the
+//           receiver's freeing. The sender is the sleeper of hostmem/wake.hpp, and the receiver
+//           its waker: on its fast path it needs no fence where the sender, on its slow one, runs
+//           membarrier.
 #pragma once
 
 #include <atomic>
@@ -21,21 +21,13 @@ namespace hawser::transport::shm {
 inline bool want_room(RoomWanted& wanted, hostmem::FencePayer payer) {
   if (wanted.word.load(std::memory_order_relaxed) != 0) return false;
   wanted.word.store(1, std::memory_order_seq_cst);
-  if (payer == hostmem::FencePayer::sleeper) {
-    platform::global_barrier();
-  } else {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  }
+  hostmem::sleeper_fence(payer);
   return true;
 }
 
 /// The receiver freed room. True if somebody waits for it.
 inline bool take_wish(RoomWanted& wanted, hostmem::FencePayer payer) {
-  if (payer == hostmem::FencePayer::waker) {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  } else {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
+  hostmem::waker_fence(payer);
   if (wanted.word.load(std::memory_order_relaxed) == 0) [[likely]]
     return false;
   return wanted.word.exchange(0, std::memory_order_seq_cst) != 0;

@@ -12,7 +12,6 @@
 namespace hawser::transport {
 namespace {
 
-using shm::AttachPacket;
 using shm::Settings;
 using shm::settle;
 using shm::ShmEnd;
