@@ -33,6 +33,8 @@ bool Endpoint::flush() {
 void Endpoint::use_table(const SendTable& table) {
   table_ = &table;
   const ChannelSet channels = link_->channels();
+  for (std::size_t kind = 0; kind < transport::channel_kind_count; ++kind)
+    frame_bytes_max_[kind] = link_->frame_bytes_max(static_cast<ChannelKind>(kind));
   for (const ChannelKind kind : {ChannelKind::ring, ChannelKind::shared_queue, ChannelKind::self})
     if (channels.has(kind)) {
       frame_channel_ = kind;

@@ -57,9 +57,9 @@ class Endpoint {
   [[nodiscard]] bool has(ChannelKind kind) const { return link_->channels().has(kind); }
   /// The channel that takes any frame of at most frame_bytes_guaranteed.
   [[nodiscard]] ChannelKind frame_channel() const { return frame_channel_; }
-  /// Of payload and header together.
+  /// Of payload and header together, on a channel that the endpoint has.
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const {
-    return link_->frame_bytes_max(kind);
+    return frame_bytes_max_[static_cast<std::size_t>(kind)];
   }
 
   /// Sends a frame of FRAME_BYTES over KIND if it has room and nothing waits in the FIFO. FILL
@@ -139,6 +139,7 @@ class Endpoint {
   Link* link_ = nullptr;
   const SendTable* table_ = nullptr;                       // null until the link has channels
   ChannelKind frame_channel_ = ChannelKind::shared_queue;  // for frames of guaranteed size
+  std::array<std::size_t, transport::channel_kind_count> frame_bytes_max_{};  // as the link says
   std::uint32_t next_sequence_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t next_look_messages_ = 0;

@@ -76,6 +76,8 @@ void EndpointTable::note_waiting(Endpoint& endpoint) {
 bool EndpointTable::progress() {
   bool moved = false;
   for (Transport* transport : transports_) moved |= transport->progress();
+  // Who waits for a message has it sooner if the rest waits for a round without one, or a little.
+  if (moved && ++busy_rounds_ % busy_rounds_per_look != 0) return true;
   moved |= self_transport_->progress();
   if (!waiting_.empty()) [[unlikely]] {
     std::erase_if(waiting_, [&](Endpoint* endpoint) {

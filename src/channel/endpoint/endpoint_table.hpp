@@ -85,6 +85,8 @@ class EndpointTable final : public Sink {
   void give_back_ring(Endpoint& endpoint);
   void deliver_early(Endpoint& endpoint, ChannelKind kind);
 
+  static constexpr std::uint32_t busy_rounds_per_look = 4;
+
   const Environment environment_;
   std::vector<Transport*> transports_;
   Transport* self_transport_ = nullptr;
@@ -94,6 +96,7 @@ class EndpointTable final : public Sink {
   std::vector<Endpoint*> waiting_;     // with frames in their FIFO
   Slots<Endpoint> asked_;              // rings to peers
   Slots<Endpoint> granted_;            // rings from peers, in our memory
+  std::uint32_t busy_rounds_ = 0;
 };
 
 }  // namespace hawser::channel

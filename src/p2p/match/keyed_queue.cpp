@@ -22,6 +22,7 @@ KeyedQueue::~KeyedQueue() {
 void KeyedQueue::push_back(MatchNode& node) {
   node.next = nullptr;
   node.hash = node.key.hash();
+  newest_ = &node;
   ++size_;
   if (MatchNode* head = *link_of(node.key, node.hash); head != nullptr) {
     node.previous = head->last;
@@ -44,6 +45,7 @@ void KeyedQueue::erase(MatchNode& node) {
     unlink_head(link_of(node.key, node.hash), node);
     return;
   }
+  forget(node);
   node.previous->next = node.next;
   if (node.next != nullptr) {
     node.next->previous = node.previous;

@@ -60,7 +60,9 @@ class KeyedQueue {
   /// The same, taken out.
   MatchNode* take_front(const MatchKey& key) {
     if (size_ == 0) return nullptr;
-    MatchNode** link = link_of(key, key.hash());
+    // Who waits for one message posts one receive and takes it out: its hash is known.
+    const bool is_newest = newest_ != nullptr && newest_->key == key;
+    MatchNode** link = link_of(key, is_newest ? newest_->hash : key.hash());
     MatchNode* head = *link;
     if (head == nullptr) return nullptr;
     --size_;
@@ -87,6 +89,7 @@ class KeyedQueue {
   void grow();
   /// *LINK points to HEAD; the next node of its key, if there is one, becomes the head.
   void unlink_head(MatchNode** link, MatchNode& head) {
+    forget(head);
     if (head.next == nullptr) {
       *link = head.bucket_next;
       --keys_;
@@ -99,8 +102,13 @@ class KeyedQueue {
     *link = &heir;
   }
 
+  void forget(const MatchNode& node) {
+    if (newest_ == &node) newest_ = nullptr;
+  }
+
   memory::Ledger& ledger_;
   std::unique_ptr<MatchNode*[]> buckets_;
+  const MatchNode* newest_ = nullptr;  // the last one that was pushed, while it is queued
   std::size_t mask_;
   std::size_t keys_ = 0;
   std::size_t size_ = 0;

@@ -35,20 +35,26 @@ class RequestPool {
 
   void set_threaded(bool threaded) { threaded_ = threaded; }
   T* take() {
-    const std::unique_lock<std::mutex> lock = this->lock();
-    if (free_.empty()) return new (slab_.take()) T(*this);
-    T* object = free_.back();
-    free_.pop_back();
-    return object;
+    if (!threaded_) [[likely]]
+      return take_unlocked();
+    const std::lock_guard lock(mutex_);
+    return take_unlocked();
   }
   void give_back(T* object) {
-    const std::unique_lock<std::mutex> lock = this->lock();
+    if (!threaded_) [[likely]] {
+      free_.push_back(object);
+      return;
+    }
+    const std::lock_guard lock(mutex_);
     free_.push_back(object);
   }
 
  private:
-  std::unique_lock<std::mutex> lock() {
-    return threaded_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+  T* take_unlocked() {
+    if (free_.empty()) return new (slab_.take()) T(*this);
+    T* object = free_.back();
+    free_.pop_back();
+    return object;
   }
 
   bool threaded_ = false;

@@ -145,10 +145,7 @@ class RingReceiver {
   bool front(FrameType* type, std::span<const std::byte>* frame) {
     RingLine& line = lines_[position_ & (shape_.line_count - 1)];
     const std::uint64_t control = line.control.load(std::memory_order_acquire);
-    if (ring_control::stamp(control) != static_cast<std::uint32_t>(position_ + 1)) {
-      if (position_ != published_) publish();
-      return false;
-    }
+    if (ring_control::stamp(control) != static_cast<std::uint32_t>(position_ + 1)) return false;
     *type = ring_control::type(control);
     const std::size_t bytes = ring_control::frame_bytes(control);
     if (bytes <= line_frame_bytes) {
@@ -161,6 +158,10 @@ class RingReceiver {
       *frame = {bulk_ + start % shape_.bulk_bytes, bytes};
     }
     return true;
+  }
+  /// In a round that found nothing: tells the sender how far we are.
+  void rest() {
+    if (position_ != published_) publish();
   }
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
   /// Whether room was published to the sender since the last call.

@@ -255,7 +255,10 @@ bool ShmTransport::poll_ring(ShmLink& link) {
   FrameType type;
   std::span<const std::byte> frame;
   for (int i = 0; i < frames_per_poll_max; ++i) {
-    if (!ring.front(&type, &frame)) return i > 0;
+    if (!ring.front(&type, &frame)) {
+      if (i == 0) ring.rest();
+      return i > 0;
+    }
     handle(link, ChannelKind::ring, type, frame);
     ring.pop();
   }
