@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,14 +10,13 @@
 #include <cstring>
 
 #include "launcher/descendants.hpp"
+#include "launcher/parameters.hpp"
 #include "platform/clock.hpp"
 #include "platform/process.hpp"
 
 namespace hawser::launcher {
 
 namespace {
-
-constexpr const char* settings_variable = "HAWSER_SET";
 
 Supervisor make_supervisor(const Options& options) {
   if (options.timeout_ns == 0) return Supervisor();
@@ -64,21 +62,13 @@ void Job::start() {
   std::uint32_t rank = 0;
   for (std::uint32_t number = 0; number < options_.programs.size(); ++number) {
     const Program& program = options_.programs[number];
-    Environment environment = environment_of(program);
+    Environment environment = environment_of(program, options_);
+    environment.set(bootstrap::job_fd_variable, std::to_string(segment_.fd().get()));
     for (std::uint32_t i = 0; i < program.processes; ++i, ++rank) {
       segment_.entry(rank).app_number = static_cast<std::int32_t>(number);
       if (!start_rank(rank, program, environment)) return;
     }
   }
-}
-
-Environment Job::environment_of(const Program& program) const {
-  Environment environment(environ);
-  if (!options_.settings.empty())
-    environment.set(settings_variable, fmt::format("{}", fmt::join(options_.settings, "\n")));
-  for (const auto& [name, value] : program.environment) environment.set(name, value);
-  environment.set(bootstrap::job_fd_variable, std::to_string(segment_.fd().get()));
-  return environment;
 }
 
 bool Job::start_rank(std::uint32_t rank, const Program& program, Environment& environment) {

@@ -34,7 +34,6 @@ class Job {
   void start();
   /// False after a failure, which the supervisor knows then.
   bool start_rank(std::uint32_t rank, const Program& program, Environment& environment);
-  Environment environment_of(const Program& program) const;
   void fail(Verdict verdict);
 
   void wait();

@@ -9,6 +9,7 @@
 #include "bootstrap/local/job_segment.hpp"
 #include "launcher/job.hpp"
 #include "launcher/options.hpp"
+#include "launcher/parameters.hpp"
 #include "launcher/placement/binding.hpp"
 #include "launcher/signals.hpp"
 #include "platform/process.hpp"
@@ -48,6 +49,8 @@ Result<void> raise_descriptor_limit(std::uint32_t ranks, rlimit* before) {
 }
 
 int run(const Options& options) {
+  const Result<void> fitting = check_parameters(options);
+  if (!fitting) return refuse(code_usage, fitting.error().sentence());
   const std::uint32_t ranks = options.processes();
   rlimit descriptors{};
   const Result<void> raised = raise_descriptor_limit(ranks, &descriptors);

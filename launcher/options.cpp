@@ -147,20 +147,18 @@ Result<void> add_environment(const Texts& texts, Program& program) {
   return {};
 }
 
-Result<void> add_settings(const Texts& texts, const SettingChecker& check, Options& options) {
+Result<void> add_settings(const Texts& texts, Options& options) {
   for (const std::string& text : texts.settings) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || text.find('\n') != std::string::npos)
       return refuse(fmt::format("--set is '{}', not KEY=VALUE", text));
-    const std::string_view view = text;
-    if (check) HAWSER_TRY(check(view.substr(0, equals), view.substr(equals + 1)));
     options.settings.push_back(text);
   }
   return {};
 }
 
 /// Options that hold for the whole job, before whichever program they stand.
-Result<void> add_job_options(const Texts& texts, const SettingChecker& check, Options& options) {
+Result<void> add_job_options(const Texts& texts, Options& options) {
   options.tag_output |= texts.tag_output;
   options.verbose |= texts.verbose;
   if (!texts.bind_to.empty()) {
@@ -175,7 +173,7 @@ Result<void> add_job_options(const Texts& texts, const SettingChecker& check, Op
   }
   for (const auto& pair : texts.global_environment_pairs)
     HAWSER_TRY(check_name("-genv", pair.first));
-  return add_settings(texts, check, options);
+  return add_settings(texts, options);
 }
 
 Result<Program> make_program(const Texts& texts, std::vector<std::string> command) {
@@ -226,8 +224,7 @@ std::uint32_t Options::program_of(std::uint32_t rank) const {
   return index;
 }
 
-Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
-                                       const SettingChecker& check_setting) {
+Result<CommandLine> parse_command_line(std::span<const std::string> arguments) {
   CommandLine line;
   std::vector<std::pair<std::string, std::string>> global_environment;
   for (auto begin = arguments.begin();;) {
@@ -239,7 +236,7 @@ Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
     const Result<Texts> texts = parse_texts(app, declared, std::move(words.options), line.text);
     if (!texts) return Error(texts.error());
     if (line.text) return line;
-    HAWSER_TRY(add_job_options(*texts, check_setting, line.options));
+    HAWSER_TRY(add_job_options(*texts, line.options));
     Result<Program> program = make_program(*texts, std::move(words.command));
     if (!program) return program.take_error();
     line.options.programs.push_back(*std::move(program));

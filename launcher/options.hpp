@@ -6,11 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,15 +37,12 @@ struct Options {
   bool tag_output = false;
   bool verbose = false;
   std::uint64_t timeout_ns = 0;       // 0: none
-  std::vector<std::string> settings;  // "key=value", checked
+  std::vector<std::string> settings;  // "key=value"
 
   [[nodiscard]] std::uint32_t processes() const;
   /// The index in `programs` of the one that RANK runs.
   [[nodiscard]] std::uint32_t program_of(std::uint32_t rank) const;
 };
-
-/// Says whether KEY is a parameter of the library that may have VALUE.
-using SettingChecker = std::function<Result<void>(std::string_view key, std::string_view value)>;
 
 /// Options, or a text for standard output (--help, --version) after which mpirun has done its work.
 struct CommandLine {
@@ -56,7 +51,6 @@ struct CommandLine {
 };
 
 /// Parses ARGUMENTS, which do not begin with the name of mpirun itself.
-Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
-                                       const SettingChecker& check_setting = {});
+Result<CommandLine> parse_command_line(std::span<const std::string> arguments);
 
 }  // namespace hawser::launcher

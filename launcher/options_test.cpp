@@ -10,11 +10,11 @@ namespace {
 using Variables = std::vector<std::pair<std::string, std::string>>;
 using Words = std::vector<std::string>;
 
-Result<CommandLine> parse(const std::string& text, const SettingChecker& checker = {}) {
+Result<CommandLine> parse(const std::string& text) {
   std::istringstream words(text);
   Words arguments;
   for (std::string word; words >> word;) arguments.push_back(word);
-  return parse_command_line(arguments, checker);
+  return parse_command_line(arguments);
 }
 
 Options parsed(const std::string& text) {
@@ -92,18 +92,10 @@ TEST(CommandLine, RefusalsNameValueAndRange) {
   for (const char* text : {"", "-n 2", "p :", ": p", "p : : q", "-n"}) EXPECT_NE(refusal(text), "");
 }
 
-TEST(CommandLine, SettingsAreChecked) {
-  std::vector<std::string> seen;
-  const SettingChecker checker = [&](std::string_view key, std::string_view value) -> Result<void> {
-    seen.push_back(std::string(key) + " is " + std::string(value));
-    if (key == "unknown") return Error(ErrorClass::arg, "there is no parameter 'unknown'");
-    return {};
-  };
-  const auto line = parse("--set a.b=1=2 p : --set c= q", checker);
+TEST(CommandLine, SettingsOfAllProgramsAreOfTheJob) {
+  const auto line = parse("--set a.b=1=2 p : --set c= q");
   ASSERT_TRUE(line.ok());
   EXPECT_EQ(line->options.settings, (Words{"a.b=1=2", "c="}));
-  EXPECT_EQ(seen, (Words{"a.b is 1=2", "c is "}));
-  EXPECT_FALSE(parse("--set unknown=1 p", checker).ok());
   for (const char* text : {"--set a p", "--set =1 p"}) EXPECT_NE(refusal(text), "");
 }
 

@@ -195,8 +195,16 @@ class Programs(LauncherTest):
         self.assertEqual(sorted(result.stdout.splitlines()), ["01h", "5h"])
 
     def test_settings(self):
-        result = mpirun("--set", "a.b=1", "--set", "c=2", "sh", "-c", 'echo "$HAWSER_SET"')
-        self.assertEqual(result.stdout, "a.b=1\nc=2\n")
+        result = mpirun("--set", "wait.yields=1", "--set", "p2p.credit_bytes=65536", "sh", "-c",
+                        'echo "$HAWSER_SET"')
+        self.assertEqual(result.stdout, "wait.yields=1\np2p.credit_bytes=65536\n")
+
+    def test_a_wrong_setting_is_said_once_and_starts_nothing(self):
+        for arguments in (["--set", "wait.yield=1"], ["--set", "wait.yields=few"],
+                          ["--env", "HAWSER_WAIT_YIELD=1"]):
+            result = mpirun("-n", "3", *arguments, "echo", "started")
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assert_sentence(result, ".*(wait.yields|WAIT_YIELDS).*")
 
     def test_descriptor_limit_is_handed_on(self):
         result = mpirun("-n", "1", "sh", "-c", "ulimit -Sn",
