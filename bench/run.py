@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The figures of `./dev bench`: runs the micro benchmarks, prints each figure beside its goal.
 
-    run.py BUILD [WHAT]                        what BUILD (build/release) holds; WHAT: parts by name
-    run.py --mpirun M --programs DIR [WHAT]    programs of bench/micro built with another library
+    run.py BUILD [WHAT]                      what BUILD (build/release) holds; WHAT: parts by name
+    run.py --mpirun M --program P [WHAT]     bench/micro built with another library
 
 A run of all parts writes results.json and latency.svg into --output (default: build/bench). A part
 is a function that yields figures; PARTS lists them.
@@ -51,12 +51,12 @@ class Figure:
 class Bench:
     """Starts jobs; keeps the table of sizes for the picture."""
 
-    def __init__(self, mpirun, programs):
-        self.mpirun, self.programs = mpirun, programs
+    def __init__(self, mpirun, program):
+        self.mpirun, self.program = mpirun, program
         self.sizes = {}  # bytes -> {"latency_us": …, "bandwidth_mbps": …}
 
-    def start(self, ranks, program, *arguments):
-        command = [self.mpirun, "-n", ranks, self.programs / program, *arguments]
+    def start(self, ranks, *arguments):
+        command = [self.mpirun, "-n", ranks, self.program, *arguments]
         command = [str(word) for word in command]
         run = subprocess.run(command, capture_output=True, text=True, timeout=JOB_SECONDS_MAX,
                              stdin=subprocess.DEVNULL)
@@ -64,9 +64,9 @@ class Bench:
             raise RuntimeError(f"{' '.join(command)}: exit code {run.returncode}\n{run.stderr}")
         return run.stdout
 
-    def results(self, ranks, program, *arguments):
+    def results(self, ranks, *arguments):
         """The lines that a job prints: name and numbers."""
-        for line in self.start(ranks, program, *arguments).splitlines():
+        for line in self.start(ranks, *arguments).splitlines():
             name, *numbers = line.split()
             yield name, [float(number) for number in numbers]
 
@@ -96,10 +96,11 @@ def stream(bench):
 def collectives(bench):
     """The time of one call in a row of calls."""
     for ranks in (2, 8, 16):
-        for name, (_, microseconds) in bench.results(ranks, "collectives"):
-            what = "allreduce of 4 bytes" if name == "allreduce" else name
-            goal = 100 if name == "allreduce" and ranks == 16 else None
-            yield Figure(f"{what}, {ranks} ranks", microseconds, "us", goal)
+        for _, (_, microseconds) in bench.results(ranks, "collective", "allreduce", 4):
+            yield Figure(f"allreduce of 4 bytes, {ranks} ranks", microseconds, "us",
+                         100 if ranks == 16 else None)
+        for _, (_, microseconds) in bench.results(ranks, "barrier"):
+            yield Figure(f"barrier, {ranks} ranks", microseconds, "us")
 
 
 def start(bench):
@@ -220,17 +221,17 @@ def write_results(directory, where, figures, sizes):
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", metavar="BUILD|WHAT",
-                        help="the build directory, unless --programs is given; then a part of names")
+                        help="the build directory, unless --program is given; then a part of names")
     parser.add_argument("--mpirun", type=pathlib.Path)
-    parser.add_argument("--programs", type=pathlib.Path)
+    parser.add_argument("--program", type=pathlib.Path)
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "bench")
     options = parser.parse_args(arguments)
     words = list(options.words)
-    if options.programs is None:
+    if options.program is None:
         if not words:
             parser.error("give the build directory: bench/run.py build/release")
         build = pathlib.Path(words.pop(0)).resolve()
-        options.programs = build / "bench"
+        options.program = build / "bench" / "micro"
         options.mpirun = options.mpirun or build / "bin" / "mpirun"
     if len(words) > 1:
         parser.error(f"there is an argument too many: {words[1]}")
@@ -246,7 +247,7 @@ def main(arguments=None):
         return 0  # another program of `./dev bench` has that name
     where = machine()
     print_machine(where)
-    bench, figures = Bench(options.mpirun, options.programs), []
+    bench, figures = Bench(options.mpirun, options.program), []
     worked = [run_part(part, bench, figures) for part in parts]
     if bench.sizes:
         print_sizes(bench.sizes)

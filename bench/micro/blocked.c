@@ -12,12 +12,9 @@ static double cpu_seconds(void) {
          (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  const long seconds = argc > 1 ? strtol(argv[1], NULL, 10) : 10;
-  const int rank = world_rank(), tag = 0;
-  int size;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+void run_blocked(int argc, char** argv) {
+  const long seconds = argc > 0 ? strtol(argv[0], NULL, 10) : 10;
+  const int rank = world_rank(), size = world_size(), tag = 0;
   MPI_Barrier(MPI_COMM_WORLD);
 
   double used = 0.0, largest = 0.0;
@@ -32,6 +29,4 @@ int main(int argc, char** argv) {
   }
   MPI_Reduce(&used, &largest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("blocked %d %ld %.6f\n", size - 1, seconds, largest);
-  MPI_Finalize();
-  return 0;
 }

@@ -47,23 +47,32 @@ static double unexpected(int depth, int rank) {
   return seconds;
 }
 
-int main(int argc, char** argv) {
-  static const int depths[] = {100, 10000, 100000};
+void run_matching(int argc, char** argv) {
+  int depths[8] = {100, 10000, 100000};
+  int depth_count = argc > 0 && argc <= 8 ? argc : 3;
+  for (int i = 0; i < argc && i < depth_count; ++i) depths[i] = atoi(argv[i]);
   const int depth_max = 100000, messages_per_batch = 100000;
-  MPI_Init(&argc, &argv);
   require_ranks(2);
+  for (int i = 0; i < depth_count; ++i)
+    if (depths[i] < 1 || depths[i] > depth_max) give_up("a depth lies between 1 and 100000");
   const int rank = world_rank();
+  const double batch_seconds = 0.05;
   MPI_Request* requests = allocate((size_t)depth_max * sizeof *requests);
   int* values = allocate((size_t)depth_max * sizeof *values);
 
-  for (size_t d = 0; d < sizeof depths / sizeof depths[0]; ++d) {
-    const int depth = depths[d], repeats = messages_per_batch / depth;
+  for (int d = 0; d < depth_count; ++d) {
+    const int depth = depths[d];
     double posted_seconds[batches], unexpected_seconds[batches];
     posted(depth, requests, values, rank); /* pools and tables grow */
     unexpected(depth, rank);
+    const double began = MPI_Wtime();
+    posted(depth, requests, values, rank);
+    unexpected(depth, rank);
+    const long repeats =
+        repetitions(batch_seconds, MPI_Wtime() - began, 1, messages_per_batch / depth);
     for (int batch = 0; batch < batches; ++batch) {
       posted_seconds[batch] = unexpected_seconds[batch] = 0.0;
-      for (int i = 0; i < repeats; ++i) {
+      for (long i = 0; i < repeats; ++i) {
         posted_seconds[batch] += posted(depth, requests, values, rank);
         unexpected_seconds[batch] += unexpected(depth, rank);
       }
@@ -76,6 +85,4 @@ int main(int argc, char** argv) {
   }
   free(values);
   free(requests);
-  MPI_Finalize();
-  return 0;
 }

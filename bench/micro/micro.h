@@ -1,15 +1,36 @@
-/* What the micro benchmarks share. Results go to standard output, one per line: a name and numbers,
- * separated by blanks; bench/run.py reads them. */
+/* What the micro benchmarks share. They are one program, `micro BENCHMARK ARGUMENTS…`: each source
+ * file holds one benchmark or a few, and main.c lists them. Results go to standard output, one per
+ * line: a name and numbers, separated by blanks; bench/run.py and bench/peers.py read them. */
 #ifndef HAWSER_BENCH_MICRO_H
 #define HAWSER_BENCH_MICRO_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* The benchmarks, called between MPI_Init and MPI_Finalize. ARGC and ARGV: what follows the name.
+ */
+void run_barrier(int argc, char** argv);
+void run_blocked(int argc, char** argv);
+void run_collective(int argc, char** argv);
+void run_empty(int argc, char** argv);
+void run_footprint(int argc, char** argv);
+void run_latency(int argc, char** argv);
+void run_matching(int argc, char** argv);
+void run_overlap(int argc, char** argv);
+void run_pack(int argc, char** argv);
+void run_queue(int argc, char** argv);
+void run_rate(int argc, char** argv);
+void run_stream(int argc, char** argv);
+void run_strided(int argc, char** argv);
+void run_threads(int argc, char** argv);
+void run_version(int argc, char** argv);
 
 enum { batches = 11 }; /* the median of so many is a result */
 
-static int compare_doubles(const void* a, const void* b) {
+static inline int compare_doubles(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
@@ -20,29 +41,81 @@ static inline double median(double* values, int count) {
   return count % 2 != 0 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static inline void* allocate(size_t bytes) {
-  void* memory = calloc(bytes > 0 ? bytes : 1, 1);
-  if (memory == NULL) {
-    fprintf(stderr, "there is no memory for %zu bytes\n", bytes);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return memory;
-}
-
 static inline int world_rank(void) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   return rank;
 }
 
-/* Ends the job with a sentence if it has not WANTED ranks. */
-static inline void require_ranks(int wanted) {
+static inline int world_size(void) {
   int size;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size == wanted) return;
-  if (world_rank() == 0) fprintf(stderr, "this benchmark needs %d ranks, not %d\n", wanted, size);
+  return size;
+}
+
+/* Ends the job with a sentence, said by rank 0. */
+static inline void give_up(const char* sentence) {
+  if (world_rank() == 0) fprintf(stderr, "micro: %s\n", sentence);
   MPI_Finalize();
   exit(2);
+}
+
+static inline void* allocate(size_t bytes) {
+  void* memory = calloc(bytes > 0 ? bytes : 1, 1);
+  if (memory == NULL) {
+    fprintf(stderr, "micro: there is no memory for %zu bytes\n", bytes);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  return memory;
+}
+
+static inline void require_ranks(int wanted) {
+  char sentence[80];
+  snprintf(sentence, sizeof sentence, "this benchmark needs %d ranks, not %d", wanted,
+           world_size());
+  if (world_size() != wanted) give_up(sentence);
+}
+
+/* Whether WORD is among the arguments. */
+static inline bool has_argument(int argc, char** argv, const char* word) {
+  for (int i = 0; i < argc; ++i)
+    if (strcmp(argv[i], word) == 0) return true;
+  return false;
+}
+
+/* So many repetitions of what takes SECONDS that a batch takes about BATCH_SECONDS; the same on all
+ * ranks. */
+static inline long repetitions(double batch_seconds, double seconds, long least, long most) {
+  double slowest;
+  MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  const double wanted = batch_seconds / slowest;
+  return wanted < (double)least ? least : wanted > (double)most ? most : (long)wanted;
+}
+
+/* Where messages lie: in one place again and again, or (fresh) each in another one, in turn, out of
+ * more memory than caches hold. */
+typedef struct {
+  char* memory;
+  size_t bytes, at;
+  bool fresh;
+} Places;
+
+enum { places_bytes = 128 << 20 };
+
+static inline Places make_places(size_t bytes_max, bool fresh) {
+  const size_t bytes = fresh ? (size_t)places_bytes + bytes_max : bytes_max;
+  Places places = {allocate(bytes), bytes, 0, fresh};
+  memset(places.memory, 1, bytes > 0 ? bytes : 1); /* pages of its own */
+  return places;
+}
+
+static inline char* next_place(Places* places, size_t bytes) {
+  if (!places->fresh) return places->memory;
+  const size_t step = (bytes + 4095) / 4096 * 4096 + 64; /* not always the same set of a cache */
+  if (places->at + step + bytes > places->bytes) places->at = 0;
+  char* place = places->memory + places->at;
+  places->at += step;
+  return place;
 }
 
 #endif

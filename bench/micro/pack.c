@@ -1,7 +1,5 @@
 /* Packing a vector of doubles: "pack BLOCKS BLOCKLENGTH STRIDE MPI-MICROSECONDS LOOP-MICROSECONDS",
  * by MPI_Pack and by the loop that a program would write. */
-#include <string.h>
-
 #include "micro.h"
 
 typedef struct {
@@ -53,12 +51,11 @@ static void measure(Shape shape) {
   free(from);
 }
 
-int main(int argc, char** argv) {
+void run_pack(int argc, char** argv) {
   /* In the cache and beyond it; one double at a time, and several. */
   static const Shape shapes[] = {{1024, 1, 2}, {4096, 4, 8}, {262144, 1, 4}, {65536, 8, 16}};
-  MPI_Init(&argc, &argv);
+  (void)argc;
+  (void)argv;
   require_ranks(1);
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i) measure(shapes[i]);
-  MPI_Finalize();
-  return 0;
 }

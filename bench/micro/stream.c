@@ -1,59 +1,78 @@
-/* One rank sends, the other receives, WINDOW messages at a time:
+/* One rank sends, the other receives (or both do both), WINDOW messages at a time:
  * "bandwidth BYTES MEGABYTES-PER-SECOND" for sizes up to 4 MiB, and "rate BYTES
- * MESSAGES-PER-SECOND" for one size. */
+ * MESSAGES-PER-SECOND" for one size. With `both`: "bidirectional BYTES MEGABYTES-PER-SECOND", the
+ * sum of both directions. */
 #include "micro.h"
 
 enum { window = 64 };
 
-/* Seconds per message; the receiver answers each window, so that the sender sees all of it arrive.
- */
-static double per_message(char* buffer, int bytes, long windows, int rank) {
+/* A window of messages in one direction; the receiver answers it, so that the sender sees all of it
+ * arrive. */
+static void one_direction(Places* places, int bytes, int rank) {
   const int data_tag = 0, answer_tag = 1;
   const MPI_Comm world = MPI_COMM_WORLD;
   MPI_Request requests[window];
+  for (int i = 0; i < window; ++i) {
+    char* place = next_place(places, (size_t)bytes);
+    if (rank == 0)
+      MPI_Isend(place, bytes, MPI_BYTE, 1, data_tag, world, &requests[i]);
+    else
+      MPI_Irecv(place, bytes, MPI_BYTE, 0, data_tag, world, &requests[i]);
+  }
+  MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
+  if (rank == 0)
+    MPI_Recv(NULL, 0, MPI_BYTE, 1, answer_tag, world, MPI_STATUS_IGNORE);
+  else
+    MPI_Send(NULL, 0, MPI_BYTE, 0, answer_tag, world);
+}
+
+static void both_directions(Places* from, Places* to, int bytes, int rank) {
+  const int tag = 0, peer = 1 - rank;
+  MPI_Request requests[2 * window];
+  for (int i = 0; i < window; ++i)
+    MPI_Irecv(next_place(to, (size_t)bytes), bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
+              &requests[i]);
+  for (int i = 0; i < window; ++i)
+    MPI_Isend(next_place(from, (size_t)bytes), bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
+              &requests[window + i]);
+  MPI_Waitall(2 * window, requests, MPI_STATUSES_IGNORE);
+}
+
+/* Seconds per message of a direction. */
+static double per_message(Places* from, Places* to, int bytes, long windows, int rank, bool both) {
   const double began = MPI_Wtime();
   for (long w = 0; w < windows; ++w) {
-    for (int i = 0; i < window; ++i) {
-      if (rank == 0)
-        MPI_Isend(buffer, bytes, MPI_BYTE, 1, data_tag, world, &requests[i]);
-      else
-        MPI_Irecv(buffer, bytes, MPI_BYTE, 0, data_tag, world, &requests[i]);
-    }
-    MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
-    if (rank == 0)
-      MPI_Recv(NULL, 0, MPI_BYTE, 1, answer_tag, world, MPI_STATUS_IGNORE);
+    if (both)
+      both_directions(from, to, bytes, rank);
     else
-      MPI_Send(NULL, 0, MPI_BYTE, 0, answer_tag, world);
+      one_direction(from, bytes, rank);
   }
   return (MPI_Wtime() - began) / (double)windows / window;
 }
 
-static long choose_windows(char* buffer, int bytes, int rank) {
-  const double batch_seconds = 0.02;
-  const long windows_min = 1, windows_max = 1000;
-  per_message(buffer, bytes, 1, rank);
-  double seconds = window * per_message(buffer, bytes, 2, rank);
-  MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  const double windows = batch_seconds / seconds;
-  return windows < windows_min ? windows_min : windows > windows_max ? windows_max : (long)windows;
-}
-
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+void run_stream(int argc, char** argv) {
   require_ranks(2);
   const int rank = world_rank(), bytes_max = 4 << 20, rate_bytes = 8;
-  char* buffer = allocate((size_t)bytes_max);
+  const long windows_min = 1, windows_max = 1000;
+  const double batch_seconds = 0.02;
+  const bool both = has_argument(argc, argv, "both"), fresh = has_argument(argc, argv, "fresh");
+  Places from = make_places((size_t)bytes_max, fresh), to = make_places((size_t)bytes_max, fresh);
   for (int bytes = 1; bytes <= bytes_max; bytes *= 2) {
-    const long windows = choose_windows(buffer, bytes, rank);
+    per_message(&from, &to, bytes, 1, rank, both);
+    const double once = window * per_message(&from, &to, bytes, 2, rank, both);
+    const long windows = repetitions(batch_seconds, once, windows_min, windows_max);
     double seconds[batches];
     for (int batch = 0; batch < batches; ++batch)
-      seconds[batch] = per_message(buffer, bytes, windows, rank);
+      seconds[batch] = per_message(&from, &to, bytes, windows, rank, both);
     const double middle = median(seconds, batches);
     if (rank != 0) continue;
-    printf("bandwidth %d %.2f\n", bytes, bytes / middle * 1e-6);
-    if (bytes == rate_bytes) printf("rate %d %.0f\n", bytes, 1 / middle);
+    if (both) {
+      printf("bidirectional %d %.2f\n", bytes, 2 * bytes / middle * 1e-6);
+    } else {
+      printf("bandwidth %d %.2f\n", bytes, bytes / middle * 1e-6);
+      if (bytes == rate_bytes) printf("rate %d %.0f\n", bytes, 1 / middle);
+    }
   }
-  free(buffer);
-  MPI_Finalize();
-  return 0;
+  free(to.memory);
+  free(from.memory);
 }

@@ -1,0 +1,101 @@
+"""From samples to a comparison: medians, the best peer, Hawser's ratio to it, goals; as rows, text,
+pages and pictures."""
+import dataclasses
+import statistics
+
+import chart
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of a group's table. MEDIANS: {library: value}."""
+    x: int
+    medians: dict
+    best_peer: str | None
+    ratio: float | None
+    goal: str
+    reached: bool | None
+
+
+def row_of(group, x, medians, own):
+    peers = {name: value for name, value in medians.items() if name != own}
+    choose = max if group.higher_is_better else min
+    best = choose(peers, key=peers.get) if peers else None
+    ratio = medians[own] / peers[best] if own in medians and best and peers[best] > 0 else None
+    wanted = group.goal(x)
+    if group.goal_value is not None:
+        reached = medians[own] <= group.goal_value if own in medians else None
+        return Row(x, medians, best, ratio, f"at most {group.goal_value:g} {group.unit}", reached)
+    if wanted is None or ratio is None:
+        return Row(x, medians, best, ratio, "", None)
+    reached = ratio >= wanted if group.higher_is_better else ratio <= wanted
+    return Row(x, medians, best, ratio,
+               f"at {'least' if group.higher_is_better else 'most'} {wanted:g}x", reached)
+
+
+def rows(samples, title, own):
+    group = samples.groups[title]
+    for x, values in sorted(samples.values[title].items()):
+        medians = {name: statistics.median(list_) for name, list_ in values.items()}
+        yield row_of(group, x, medians, own)
+
+
+def number(value):
+    """VALUE with three digits or so."""
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def name_x(group, x):
+    return chart.size_label(x) if group.x == "bytes" else str(x)
+
+
+def cells(group, row, libraries):
+    ratio = "-" if row.ratio is None else f"{number(row.ratio)}x {row.best_peer}"
+    verdict = "" if row.reached is None else (" reached" if row.reached else " **missed**")
+    return [name_x(group, row.x), *(number(row.medians.get(name)) for name in libraries), ratio,
+            row.goal + verdict]
+
+
+def table(samples, title, libraries):
+    """The group's table in Markdown, which reads as text too."""
+    group = samples.groups[title]
+    lines = [[group.x, *libraries, "to the best peer", "goal"]]
+    lines += [cells(group, row, libraries) for row in rows(samples, title, libraries[0])]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    text = ["| " + " | ".join(cell.rjust(width) for cell, width in zip(line, widths)) + " |"
+            for line in lines]
+    text.insert(1, "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|")
+    return "\n".join([f"### {title}, {group.unit}", "", *text, ""])
+
+
+def totals(samples, own):
+    """(goals reached, goals) over all rows."""
+    verdicts = [row.reached for title in samples.groups for row in rows(samples, title, own)
+                if row.reached is not None]
+    return sum(verdicts), len(verdicts)
+
+
+def records(samples, own):
+    for title, group in samples.groups.items():
+        for row in rows(samples, title, own):
+            yield {"group": title, "unit": group.unit, "x": group.x} | dataclasses.asdict(row) | {
+                "samples": samples.values[title][row.x]}
+
+
+def pictures(samples, libraries, caption):
+    """{name of the picture: SVG}."""
+    panels = {}
+    for title, group in samples.groups.items():
+        if not group.picture:
+            continue
+        lines = {name: [] for name in libraries}
+        for row in rows(samples, title, libraries[0]):
+            for name, value in row.medians.items():
+                if row.x > 0 and value > 0:
+                    lines[name].append((row.x, value))
+        panel = chart.Panel(title, group.unit, group.x, lines,
+                            lambda x, group=group: name_x(group, x))
+        panels.setdefault(group.picture, []).append(panel)
+    return {name: chart.page(list_, caption) for name, list_ in panels.items()}

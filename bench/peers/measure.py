@@ -1,0 +1,87 @@
+"""Running the jobs of the plan: every library in turn, round after round, within time limits."""
+import collections
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+
+class Samples:
+    """What was measured. values[group][x][library]: a list, one entry a round."""
+
+    def __init__(self):
+        self.groups = {}  # title -> Group, in the order of the plan
+        self.values = collections.defaultdict(
+            lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
+        self.failures = {}  # (job, library) -> a sentence
+
+    def add(self, group, x, library, value):
+        self.groups.setdefault(group.title, group)
+        self.values[group.title][int(x)][library.name].append(value)
+
+
+def end(process):
+    """Ends a launcher and gives it time to end its ranks."""
+    for number, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(timeout=seconds)
+            return
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def run(library, job):
+    """(output, seconds, sentence or None). What a job printed before its time was over counts."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        began = time.monotonic()
+        process = subprocess.Popen(library.command(job.ranks, job.arguments), stdout=output,
+                                   stderr=errors, stdin=subprocess.DEVNULL, text=True,
+                                   env=library.variables(), start_new_session=True)
+        sentence = None
+        try:
+            if process.wait(timeout=job.seconds_max) != 0:
+                errors.seek(0)
+                sentence = f"exit code {process.returncode}: {errors.read().strip()[-300:]}"
+        except subprocess.TimeoutExpired:
+            sentence = f"not done after {job.seconds_max} s"
+            end(process)
+        seconds = time.monotonic() - began
+        output.seek(0)
+        return output.read(), seconds, sentence
+
+
+def read(job, text):
+    """Yields (group, x, value) of the lines that JOB printed; a line that was cut off is no line."""
+    for line in text.splitlines(keepends=True):
+        name, *numbers = line.split() or [""]
+        if name in job.groups and line.endswith("\n"):
+            x, value = job.read([float(number) for number in numbers])
+            yield job.groups[name], x, value
+
+
+def measure(library, job, samples):
+    """Runs JOB once; one that failed with this library is not tried again."""
+    if (job.name, library.name) in samples.failures:
+        return
+    text, seconds, sentence = run(library, job)
+    if sentence is not None:
+        samples.failures[job.name, library.name] = sentence
+    elif job.timed:
+        samples.add(job.groups[""], job.ranks, library, 1e3 * seconds)
+    for group, x, value in read(job, text):
+        samples.add(group, x, library, value)
+
+
+def measure_all(libraries, jobs, rounds, say):
+    samples = Samples()
+    began = time.monotonic()
+    for number in range(1, rounds + 1):
+        for job in jobs:
+            say(f"[{time.monotonic() - began:5.0f} s] round {number} of {rounds}: {job.name}")
+            for library in libraries:
+                measure(library, job, samples)
+    return samples
