@@ -106,6 +106,11 @@ void Network::send_control(std::uint32_t from, std::uint32_t to, Parcel parcel) 
           channels_[{from, to, static_cast<std::uint32_t>(ChannelKind::ring)}].last_arrival_ns);
     control.last_arrival_ns = arrival_ns;
   }
+  // After a loss nothing more arrives (transport/transport.hpp): what is on its way comes before.
+  if (parcel == Parcel::lost)
+    for (const ChannelKind kind : {ChannelKind::shared_queue, ChannelKind::ring})
+      arrival_ns = std::max(
+          arrival_ns, channels_[{from, to, static_cast<std::uint32_t>(kind)}].last_arrival_ns + 1);
   deliver_at(arrival_ns, to, {from, parcel, ChannelKind::shared_queue, nullptr, 0});
 }
 
