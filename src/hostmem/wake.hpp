@@ -50,8 +50,8 @@ struct alignas(64) WakeWord {
 
   /// 31 bits of wake-ups so far, wrapping; bit 0: asleep.
   std::atomic<std::uint32_t> word;
-  [[nodiscard]] bool is_asleep() const {
-    return (word.load(std::memory_order_relaxed) & asleep) != 0;
+  [[nodiscard]] bool is_asleep(std::memory_order order = std::memory_order_relaxed) const {
+    return (word.load(order) & asleep) != 0;
   }
   /// Raised by a process that knocks at this one's door (a connection waits to be accepted), so
   /// that polling needs no system call. Cleared by the owner before it looks.
@@ -70,7 +70,7 @@ class Sleeper {
 
   std::uint32_t announce() {
     const std::uint32_t ticket =
-        word_.word.fetch_or(WakeWord::asleep, std::memory_order_relaxed) | WakeWord::asleep;
+        word_.word.fetch_or(WakeWord::asleep, std::memory_order_seq_cst) | WakeWord::asleep;
     sleeper_fence(payer_);
     return ticket;
   }

@@ -16,7 +16,7 @@ std::size_t ShmLink::frame_bytes_max(ChannelKind kind) const {
 std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
   if (kind == ChannelKind::ring) {
     std::byte* frame = outgoing_->reserve(bytes);
-    if (frame != nullptr || !want_room(outgoing_->room(), waker_.payer())) return frame;
+    if (frame != nullptr || !want_room(outgoing_->room(), own_word_, waker_.payer())) return frame;
     return outgoing_->reserve(bytes);
   }
   claimed_ = claim_slot();
@@ -26,7 +26,7 @@ std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
 
 QueueSlot* ShmLink::claim_slot() {
   QueueSlot* slot = queue_.claim();
-  if (slot != nullptr || !want_room(segment_.queue_room(), waker_.payer())) return slot;
+  if (slot != nullptr || !want_room(segment_.queue_room(), own_word_, waker_.payer())) return slot;
   return queue_.claim();
 }
 

@@ -23,8 +23,10 @@ struct RingGrant {
 
 class ShmLink final : public Link {
  public:
-  ShmLink(const Identity& identity, std::uint32_t number, hostmem::Waker waker)
-      : identity_(identity), number_(number), waker_(waker) {}
+  /// OWN_WORD: this process's, which outlives the link.
+  ShmLink(const Identity& identity, std::uint32_t number, hostmem::Waker waker,
+          const hostmem::WakeWord& own_word)
+      : identity_(identity), number_(number), waker_(waker), own_word_(own_word) {}
 
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
@@ -59,9 +61,9 @@ class ShmLink final : public Link {
   }
   /// Sends a frame of the transport itself; false if the queue is full now.
   bool send_control(FrameType type, std::span<const std::byte> body);
-  /// Wakes the peer whatever its wake word says; it may wait for room.
-  void rouse_peer() const {
-    if (wake_word_ != nullptr) hostmem::Waker::rouse(*wake_word_);
+  /// Wakes the peer if it sleeps: it may wait for room that there is now.
+  void wake_peer() const {
+    if (wake_word_ != nullptr) waker_.wake(*wake_word_);
   }
   /// False once the process behind this link has ended.
   [[nodiscard]] bool is_alive() const;
@@ -84,6 +86,7 @@ class ShmLink final : public Link {
   Identity identity_;
   std::uint32_t number_;
   hostmem::Waker waker_;
+  const hostmem::WakeWord& own_word_;
   bool attached_ = false;
   std::uint64_t wakes_ = 0;
   pid_t pid_ = 0;

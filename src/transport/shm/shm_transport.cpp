@@ -79,7 +79,8 @@ ShmLink& ShmTransport::link_for(const Identity& peer) {
   ShmLink*& link = by_identity_[peer];
   if (link == nullptr) {
     links_.push_back(std::make_unique<ShmLink>(peer, static_cast<std::uint32_t>(links_.size() + 1),
-                                               hostmem::Waker(environment_.fence_payer)));
+                                               hostmem::Waker(environment_.fence_payer),
+                                               own_word_));
     link = links_.back().get();
   }
   return *link;
@@ -147,7 +148,7 @@ bool ShmTransport::progress() {
   if (poll_queue()) {
     moved = true;
     if (take_wish(segment_.queue_room(), environment_.fence_payer)) [[unlikely]]
-      for (const auto& link : links_) link->rouse_peer();
+      for (const auto& link : links_) link->wake_peer();
   }
   if (busy_links_ > 0) [[unlikely]]
     moved |= flush_answers();
@@ -245,7 +246,7 @@ bool ShmTransport::poll_rings() {
     moved |= poll_ring(*link);
     RingReceiver& ring = *link->incoming_ring();
     if (ring.take_published() && take_wish(ring.room(), environment_.fence_payer))
-      link->rouse_peer();
+      link->wake_peer();
   }
   return moved;
 }
