@@ -6,8 +6,9 @@ Result<std::unique_ptr<Process>> Process::create(std::unique_ptr<Surroundings> s
                                                  const Settings& settings,
                                                  const core::TypeTable& types) {
   constexpr std::uint32_t byte_handle = 0x247;
-  Result<channel::Policy> policy =
-      channel::Policy::parse(settings.channel, surroundings->bootstrap().placement().size);
+  Result<channel::Policy> policy = channel::Policy::parse(
+      settings.channel, {.ranks = surroundings->bootstrap().placement().size,
+                         .oversubscribed = surroundings->waiter().policy().oversubscribed});
   if (!policy) return policy.take_error();
   std::unique_ptr<Process> process(
       new Process(std::move(surroundings), settings, std::move(*policy), *types.find(byte_handle)));

@@ -59,7 +59,7 @@ ChannelKind last_resort(ChannelSet channels) {
 struct Policy::State {
   std::vector<Rule> send_rules;
   std::vector<Rule> earn_rules;
-  std::uint32_t ranks = 1;
+  Situation fixed;
   std::vector<std::uint64_t> sizes;   // breakpoints of the send rules
   std::vector<std::uint64_t> stages;  // likewise, by messages
 
@@ -75,7 +75,8 @@ struct Policy::State {
   }
   [[nodiscard]] Facts facts(bool same_host) const {
     Facts facts;
-    facts[Quantity::ranks] = ranks;
+    facts[Quantity::ranks] = fixed.ranks;
+    facts[Quantity::oversubscribed] = fixed.oversubscribed ? 1 : 0;
     facts[Quantity::same_host] = same_host ? 1 : 0;
     return facts;
   }
@@ -126,7 +127,7 @@ Policy::Policy(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Policy::~Policy() = default;
 Policy::Policy(Policy&&) noexcept = default;
 
-Result<Policy> Policy::parse(const PolicySettings& settings, std::uint32_t ranks) {
+Result<Policy> Policy::parse(const PolicySettings& settings, const Situation& situation) {
   auto state = std::make_unique<State>();
   Result<std::vector<Rule>> send = parse_rules("channel.send_rules", settings.send_rules);
   if (!send) return send.take_error();
@@ -136,7 +137,7 @@ Result<Policy> Policy::parse(const PolicySettings& settings, std::uint32_t ranks
   HAWSER_TRY(check_earn_rules(*earn));
   state->send_rules = std::move(*send);
   state->earn_rules = std::move(*earn);
-  state->ranks = ranks;
+  state->fixed = situation;
   state->sizes = breakpoints(state->send_rules, Quantity::size);
   state->stages = breakpoints(state->send_rules, Quantity::messages);
   return Policy(std::move(state));

@@ -5,18 +5,19 @@
 //   channel.send_rules   size <= 32K -> self
 //                        size <= 8192 -> ring
 //                        size <= 448 -> shared_queue
+//                        size <= 2M and not oversubscribed -> ring
 //                        true -> single_copy
 //                        true -> ring
 //                        true -> shared_queue
 //   channel.earn_rules   messages >= 16 -> ring
 //
 // A condition is `true`, or comparisons (<=, <, >=, >, ==) of size (bytes of the message, with K,
-// M, G), ranks (in the job), messages (sent to this peer so far) and same_host (a bare word, or
-// `not same_host`), joined by `and`. A send rule applies only where its channel exists; the last
-// one must be `true -> shared_queue`. Where no rule applies (to this very process, say, which has
-// no shared queue) the first channel that carries frames does. The chain is compiled into
-// size-class tables, one per set of existing channels and stage of `messages`, shared by all
-// endpoints alike.
+// M, G), ranks (in the job) and messages (sent to this peer so far), or the bare words same_host
+// and oversubscribed (ranks on this host outnumber its cores), also with `not`; joined by `and`. A
+// send rule applies only where its channel exists; the last one must be `true -> shared_queue`.
+// Where no rule applies (to this very process, say, which has no shared queue) the first channel
+// that carries frames does. The chain is compiled into size-class tables, one per set of existing
+// channels and stage of `messages`, shared by all endpoints alike.
 //
 // Ownership: one Policy per process, immutable; endpoints point into its tables.
 // Errors:    name the rule, the word in it, and what would be right.
@@ -41,7 +42,8 @@ using transport::ChannelSet;
 struct PolicySettings {
   std::string send_rules =
       "size <= 32K -> self; size <= 8192 -> ring; size <= 448 -> shared_queue; "
-      "true -> single_copy; true -> ring; true -> shared_queue";
+      "size <= 2M and not oversubscribed -> ring; true -> single_copy; true -> ring; true -> "
+      "shared_queue";
   std::string earn_rules = "messages >= 16 -> ring";
   std::int64_t rings_asked_max = 16;    // rings to peers that this process asks for
   std::int64_t rings_granted_max = 16;  // rings that this process grants to peers
@@ -69,10 +71,10 @@ class SendTable {
   std::uint64_t valid_until_messages_ = ~std::uint64_t{0};
 };
 
-/// What is the same for all messages to a peer.
+/// What is the same for all messages of a process.
 struct Situation {
-  std::uint32_t ranks = 1;
-  bool same_host = true;
+  std::uint32_t ranks = 1;      // in the job
+  bool oversubscribed = false;  // ranks on this host outnumber its cores
 };
 
 class Policy {
@@ -80,7 +82,7 @@ class Policy {
   ~Policy();
   Policy(Policy&&) noexcept;
 
-  static Result<Policy> parse(const PolicySettings& settings, std::uint32_t ranks);
+  static Result<Policy> parse(const PolicySettings& settings, const Situation& situation);
 
   /// The table for a peer with CHANNELS (not empty) after MESSAGES messages; compiled at first use,
   /// valid for the Policy's life.

@@ -14,17 +14,19 @@ using enum transport::ChannelKind;
 constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t size_max = std::numeric_limits<std::size_t>::max();
 
-Policy parse(std::string send_rules, std::uint32_t ranks = 4, std::string earn_rules = "") {
+Policy parse(std::string send_rules, const Situation& situation = {.ranks = 4},
+             std::string earn_rules = "") {
   PolicySettings settings;
   settings.send_rules = std::move(send_rules);
   settings.earn_rules = std::move(earn_rules);
-  Result<Policy> policy = Policy::parse(settings, ranks);
+  Result<Policy> policy = Policy::parse(settings, situation);
   if (!policy) ADD_FAILURE() << policy.error().sentence();
   return std::move(*policy);
 }
 
-Policy parse_default() {
-  Result<Policy> policy = Policy::parse(PolicySettings{}, 4);
+Policy parse_default(bool oversubscribed = false) {
+  Result<Policy> policy =
+      Policy::parse(PolicySettings{}, {.ranks = 4, .oversubscribed = oversubscribed});
   if (!policy) ADD_FAILURE() << policy.error().sentence();
   return std::move(*policy);
 }
@@ -43,16 +45,21 @@ TEST(PolicyDefaults, APeerWithARingGetsEverythingThere) {
     EXPECT_EQ(table.select(bytes), ring) << bytes;
 }
 
-TEST(PolicyDefaults, LongMessagesAreCopiedOnceWhereThatWorks) {
-  Policy policy = parse_default();
-  const SendTable& earned = policy.table({shared_queue, ring, single_copy}, true, 100);
-  EXPECT_EQ(earned.select(0), ring);
-  EXPECT_EQ(earned.select(8192), ring);
-  EXPECT_EQ(earned.select(8193), single_copy);
-  EXPECT_EQ(earned.select(size_max), single_copy);
-  const SendTable& fresh = policy.table({shared_queue, single_copy}, true, 0);
-  EXPECT_EQ(fresh.select(448), shared_queue);
-  EXPECT_EQ(fresh.select(449), single_copy);
+TEST(PolicyDefaults, LongMessagesAreCopiedOnceWhereThatWorksAndPays) {
+  constexpr std::size_t pipelined_max = 2 << 20;
+  for (const bool oversubscribed : {false, true}) {
+    Policy policy = parse_default(oversubscribed);
+    const SendTable& earned = policy.table({shared_queue, ring, single_copy}, true, 100);
+    EXPECT_EQ(earned.select(0), ring);
+    EXPECT_EQ(earned.select(8192), ring);
+    EXPECT_EQ(earned.select(8193), oversubscribed ? single_copy : ring);
+    EXPECT_EQ(earned.select(pipelined_max), oversubscribed ? single_copy : ring);
+    EXPECT_EQ(earned.select(pipelined_max + 1), single_copy);
+    EXPECT_EQ(earned.select(size_max), single_copy);
+    const SendTable& fresh = policy.table({shared_queue, single_copy}, true, 0);
+    EXPECT_EQ(fresh.select(448), shared_queue);
+    EXPECT_EQ(fresh.select(449), single_copy);
+  }
 }
 
 TEST(PolicyDefaults, ThisProcessGetsFramesForWhatIsSmall) {
@@ -134,10 +141,10 @@ TEST(Policy, RanksAndHostAreKnownOnce) {
       "ranks > 8 and same_host -> ring; not same_host -> single_copy; "
       "true -> shared_queue";
   const ChannelSet all = {shared_queue, ring, single_copy};
-  Policy large = parse(rules, 9);
+  Policy large = parse(rules, {.ranks = 9});
   EXPECT_EQ(large.table(all, true, 0).select(1), ring);
   EXPECT_EQ(large.table(all, false, 0).select(1), single_copy);
-  Policy small = parse(rules, 8);
+  Policy small = parse(rules, {.ranks = 8});
   EXPECT_EQ(small.table(all, true, 0).select(1), shared_queue);
 }
 
@@ -168,15 +175,15 @@ TEST(Policy, StagesThatDifferInNothingAreOne) {
 }
 
 TEST(Policy, EarnRulesAskForMessagesRanksAndHost) {
-  const Policy policy = parse("true -> shared_queue", 64,
+  const Policy policy = parse("true -> shared_queue", {.ranks = 64},
                               "messages > 100 and ranks >= 64 -> ring\n"
                               "messages >= 7 and not same_host -> ring");
   EXPECT_EQ(policy.earned_at(ring, true), 101U);
   EXPECT_EQ(policy.earned_at(ring, false), 7U);
-  EXPECT_EQ(parse("true -> shared_queue", 63, "messages > 100 and ranks >= 64 -> ring")
+  EXPECT_EQ(parse("true -> shared_queue", {.ranks = 63}, "messages > 100 and ranks >= 64 -> ring")
                 .earned_at(ring, true),
             never);
-  EXPECT_EQ(parse("true -> shared_queue", 4, "true -> ring").earned_at(ring, true), 0U);
+  EXPECT_EQ(parse("true -> shared_queue", {.ranks = 4}, "true -> ring").earned_at(ring, true), 0U);
 }
 
 TEST(Policy, WritingIsFree) {
@@ -196,7 +203,7 @@ TEST_P(PolicyErrors, NameTheRuleTheWordAndWhatIsRight) {
   PolicySettings settings;
   settings.send_rules = GetParam().send_rules;
   settings.earn_rules = GetParam().earn_rules;
-  const Result<Policy> policy = Policy::parse(settings, 4);
+  const Result<Policy> policy = Policy::parse(settings, {.ranks = 4});
   ASSERT_FALSE(policy.ok());
   EXPECT_EQ(policy.error().code(), static_cast<int>(base::ErrorClass::arg));
   for (const char* part : GetParam().sentence_has)
@@ -245,7 +252,7 @@ std::uint32_t below(std::uint32_t bound, std::mt19937& random) {
 /// A random chain together with its meaning, kept apart from the parser's.
 struct RandomChain {
   struct Condition {
-    unsigned quantity;  // 0 size, 1 ranks, 2 messages, 3 same_host, 4 not same_host
+    unsigned quantity;  // 0 size, 1 ranks, 2 messages, 3 same_host, 4 oversubscribed
     unsigned comparison;
     std::uint64_t value;
   };
@@ -259,13 +266,14 @@ struct RandomChain {
     for (std::uint32_t i = below(8, random); i > 0; --i) {
       Line line{{}, static_cast<ChannelKind>(below(transport::channel_kind_count, random))};
       for (std::uint32_t c = below(4, random); c > 0; --c)
-        line.conditions.push_back({below(5, random), below(5, random), below(12, random)});
+        line.conditions.push_back({below(fact_count, random), below(5, random), below(12, random)});
       lines.push_back(line);
     }
     lines.push_back({{}, shared_queue});
   }
   [[nodiscard]] std::string text() const {
-    static constexpr const char* quantities[] = {"size", "ranks", "messages"};
+    static constexpr const char* quantities[] = {"size", "ranks", "messages", "same_host",
+                                                 "oversubscribed"};
     static constexpr const char* comparisons[] = {"<=", "<", ">=", ">", "=="};
     std::string text;
     for (const Line& line : lines) {
@@ -273,7 +281,7 @@ struct RandomChain {
       for (const Condition& c : line.conditions) {
         if (!condition.empty()) condition += " and ";
         if (c.quantity >= 3) {
-          condition += c.quantity == 3 ? "same_host" : "not same_host";
+          condition += (is_negated(c) ? "not " : "") + std::string(quantities[c.quantity]);
         } else {
           condition += std::string(quantities[c.quantity]) + comparisons[c.comparison] +
                        std::to_string(c.value);
@@ -284,19 +292,21 @@ struct RandomChain {
     }
     return text;
   }
-  static bool holds(const Condition& c, const std::uint64_t (&facts)[3], bool same_host) {
-    if (c.quantity >= 3) return same_host == (c.quantity == 3);
+  static constexpr std::uint32_t fact_count = 5;
+  using Values = std::array<std::uint64_t, fact_count>;
+
+  static bool is_negated(const Condition& c) { return c.value % 2 == 0; }
+  static bool holds(const Condition& c, const Values& facts) {
     const std::uint64_t fact = facts[c.quantity];
+    if (c.quantity >= 3) return (fact == 1) != is_negated(c);
     const bool results[] = {fact <= c.value, fact<c.value, fact >= c.value, fact> c.value,
                             fact == c.value};
     return results[c.comparison];
   }
-  [[nodiscard]] ChannelKind select(ChannelSet channels, const std::uint64_t (&facts)[3],
-                                   bool same_host) const {
+  [[nodiscard]] ChannelKind select(ChannelSet channels, const Values& facts) const {
     for (const Line& line : lines) {
-      const bool applies =
-          std::all_of(line.conditions.begin(), line.conditions.end(),
-                      [&](const Condition& c) { return holds(c, facts, same_host); });
+      const bool applies = std::all_of(line.conditions.begin(), line.conditions.end(),
+                                       [&](const Condition& c) { return holds(c, facts); });
       if (applies && channels.has(line.kind)) return line.kind;
     }
     for (const ChannelKind kind : {self, shared_queue, ring})
@@ -310,7 +320,8 @@ TEST(PolicyProperty, TablesSayWhatTheChainSays) {
     std::mt19937 random(seed);
     const RandomChain chain(random);
     const std::uint32_t ranks = below(12, random);
-    Policy policy = parse(chain.text(), ranks);
+    const bool oversubscribed = random() % 2 == 0;
+    Policy policy = parse(chain.text(), {.ranks = ranks, .oversubscribed = oversubscribed});
     ChannelSet channels = {random() % 2 == 0 ? shared_queue : self};
     if (random() % 2 == 0) channels.add(ring);
     if (random() % 2 == 0) channels.add(single_copy);
@@ -322,7 +333,8 @@ TEST(PolicyProperty, TablesSayWhatTheChainSays) {
         table = &policy.table(channels, same_host, messages);
       EXPECT_EQ(table, &policy.table(channels, same_host, messages));
       for (std::uint64_t bytes = 0; bytes < 15; ++bytes)
-        ASSERT_EQ(table->select(bytes), chain.select(channels, {bytes, ranks, messages}, same_host))
+        ASSERT_EQ(table->select(bytes),
+                  chain.select(channels, {bytes, ranks, messages, same_host, oversubscribed}))
             << "seed " << seed << ", " << bytes << " bytes, " << messages << " messages, chain "
             << chain.text();
     }

@@ -100,12 +100,20 @@ class RuleParser {
     }
   }
 
+  /// What is true or not, and stands without a number.
+  static std::optional<Quantity> fact_of(std::string_view word) {
+    if (word == "same_host") return Quantity::same_host;
+    if (word == "oversubscribed") return Quantity::oversubscribed;
+    return std::nullopt;
+  }
+
   Result<Term> parse_term(bool is_first) {
     const std::string_view word = take();
-    if (word == "same_host") return Term{Quantity::same_host, Comparison::equal, 1};
+    if (const auto fact = fact_of(word)) return Term{*fact, Comparison::equal, 1};
     if (word == "not") {
-      if (take() != "same_host") return refuse({"same_host"});
-      return Term{Quantity::same_host, Comparison::equal, 0};
+      const auto fact = fact_of(take());
+      if (!fact) return refuse({"same_host", "oversubscribed"});
+      return Term{*fact, Comparison::equal, 0};
     }
     Term term{};
     if (word == "size") {
@@ -115,7 +123,8 @@ class RuleParser {
     } else if (word == "messages") {
       term.quantity = Quantity::messages;
     } else {
-      std::vector<std::string> expected = {"size", "ranks", "messages", "same_host", "not"};
+      std::vector<std::string> expected = {"size",      "ranks",          "messages",
+                                           "same_host", "oversubscribed", "not"};
       if (is_first) expected.emplace_back("true");
       return refuse(expected);
     }

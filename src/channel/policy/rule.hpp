@@ -2,7 +2,8 @@
 //
 //   rule      = condition "->" channel
 //   condition = "true" | term { "and" term }
-//   term      = [ "not" ] "same_host" | quantity comparison number
+//   term      = [ "not" ] fact | quantity comparison number
+//   fact      = "same_host" | "oversubscribed"
 //
 // Ownership: values; immutable once parsed.
 #pragma once
@@ -19,8 +20,8 @@
 
 namespace hawser::channel {
 
-/// What a condition can ask about. same_host is a number too: 0 or 1.
-enum class Quantity : std::uint8_t { size, ranks, messages, same_host, count_ };
+/// What a condition can ask about. What holds or not is a number too: 0 or 1.
+enum class Quantity : std::uint8_t { size, ranks, messages, same_host, oversubscribed, count_ };
 inline constexpr std::size_t quantity_count = static_cast<std::size_t>(Quantity::count_);
 
 enum class Comparison : std::uint8_t { less_equal, less, greater_equal, greater, equal };
