@@ -109,7 +109,7 @@ TEST_F(ConstructorsTest, DarrayPartitionsTheArray) {
   const int cyclic = static_cast<int>(Distribution::cyclic);
   const int block = static_cast<int>(Distribution::block);
   for (const ArrayOrder order : {ArrayOrder::c, ArrayOrder::fortran}) {
-    std::array<int, rows * columns> owner;
+    std::array<int, std::size_t{rows} * columns> owner;
     owner.fill(-1);
     for (int rank = 0; rank < 6; ++rank) {
       const Ref<Datatype> type =
