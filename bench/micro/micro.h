@@ -104,7 +104,7 @@ enum { places_bytes = 128 << 20 };
 
 static inline Places make_places(size_t bytes_max, bool fresh) {
   const size_t bytes = fresh ? (size_t)places_bytes + bytes_max : bytes_max;
-  Places places = {allocate(bytes), bytes, 0, fresh};
+  Places places = {(char*)allocate(bytes), bytes, 0, fresh};
   memset(places.memory, 1, bytes > 0 ? bytes : 1); /* pages of its own */
   return places;
 }
