@@ -92,6 +92,19 @@ static inline long repetitions(double batch_seconds, double seconds, long least,
   return wanted < (double)least ? least : wanted > (double)most ? most : (long)wanted;
 }
 
+/* Seconds, one way, of ROUNDS ping-pongs of COUNT items of TYPE between ranks 0 and 1. */
+static inline double ping_pong(void* buffer, int count, MPI_Datatype type, int tag, long rounds,
+                               int rank) {
+  const int peer = 1 - rank;
+  const double began = MPI_Wtime();
+  for (long i = 0; i < rounds; ++i) {
+    if (rank == 0) MPI_Send(buffer, count, type, peer, tag, MPI_COMM_WORLD);
+    MPI_Recv(buffer, count, type, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(buffer, count, type, peer, tag, MPI_COMM_WORLD);
+  }
+  return (MPI_Wtime() - began) / (double)rounds / 2;
+}
+
 /* Where messages lie: in one place again and again, or (fresh) each in another one, in turn, out of
  * more memory than caches hold. */
 typedef struct {

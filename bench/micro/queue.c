@@ -6,15 +6,8 @@
 enum { ping_tag = 1 << 20, drain_tag };
 
 static double one_way(long rounds, int rank) {
-  const int peer = 1 - rank, bytes = 8;
   char buffer[8] = {0};
-  const double began = MPI_Wtime();
-  for (long i = 0; i < rounds; ++i) {
-    if (rank == 0) MPI_Send(buffer, bytes, MPI_BYTE, peer, ping_tag, MPI_COMM_WORLD);
-    MPI_Recv(buffer, bytes, MPI_BYTE, peer, ping_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (rank == 1) MPI_Send(buffer, bytes, MPI_BYTE, peer, ping_tag, MPI_COMM_WORLD);
-  }
-  return (MPI_Wtime() - began) / (double)rounds / 2;
+  return ping_pong(buffer, (int)sizeof buffer, MPI_BYTE, ping_tag, rounds, rank);
 }
 
 static double middle_one_way(int rank) {

@@ -11,13 +11,8 @@ typedef struct {
 
 static void* play(void* argument) {
   const Work* work = argument;
-  const int peer = 1 - work->rank, bytes = 8;
   char buffer[8] = {0};
-  for (long i = 0; i < work->rounds; ++i) {
-    if (work->rank == 0) MPI_Send(buffer, bytes, MPI_BYTE, peer, work->tag, MPI_COMM_WORLD);
-    MPI_Recv(buffer, bytes, MPI_BYTE, peer, work->tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (work->rank == 1) MPI_Send(buffer, bytes, MPI_BYTE, peer, work->tag, MPI_COMM_WORLD);
-  }
+  ping_pong(buffer, (int)sizeof buffer, MPI_BYTE, work->tag, work->rounds, work->rank);
   return NULL;
 }
 
