@@ -70,12 +70,13 @@ function(hawser_use_headers target which)
   endif()
 endfunction()
 
-# hawser_layer(NAME [DEPENDS layer…]): the library hawser_NAME out of the *.cpp of the current
+# hawser_layer(NAME [DEPENDS layer…] [TEST_DEPENDS layer…]): the library hawser_NAME out of the *.cpp of the current
 # folder (not of its sub-folders), the test program NAME_tests, benchmarks NAME_bench and the fuzz
 # targets.
 function(hawser_layer name)
-  cmake_parse_arguments(layer "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(layer "" "" "DEPENDS;TEST_DEPENDS" ${ARGN})
   list(TRANSFORM layer_DEPENDS PREPEND hawser_)
+  list(TRANSFORM layer_TEST_DEPENDS PREPEND hawser_)
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   file(GLOB tests CONFIGURE_DEPENDS *_test.cpp)
   file(GLOB benches CONFIGURE_DEPENDS *_bench.cpp)
@@ -93,7 +94,8 @@ function(hawser_layer name)
   endif()
   if(HAWSER_BUILD_UNIT_TESTS AND tests)
     add_executable(${name}_tests ${tests})
-    target_link_libraries(${name}_tests PRIVATE hawser_${name} hawser_test_flags GTest::gtest_main)
+    target_link_libraries(${name}_tests PRIVATE hawser_${name} ${layer_TEST_DEPENDS}
+      hawser_test_flags GTest::gtest_main)
     hawser_use_headers(${name}_tests test_headers)
     add_test(NAME unit.${name} COMMAND ${name}_tests)
     set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 120)

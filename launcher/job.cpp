@@ -43,7 +43,7 @@ Job::Job(const Options& options, const bootstrap::JobSegment& segment,
       segment_(segment),
       bindings_(std::move(bindings)),
       signals_(signals),
-      spawner_(signals.inherited_mask(), descriptors),
+      descriptors_(descriptors),
       foreign_children_(children()),
       null_(::open("/dev/null", O_RDWR | O_CLOEXEC)),
       supervisor_(make_supervisor(options)),
@@ -59,6 +59,7 @@ int Job::run() {
 }
 
 void Job::start() {
+  Spawner spawner(signals_.inherited_mask(), descriptors_);
   std::uint32_t rank = 0;
   for (std::uint32_t number = 0; number < options_.programs.size(); ++number) {
     const Program& program = options_.programs[number];
@@ -66,12 +67,13 @@ void Job::start() {
     environment.set(bootstrap::job_fd_variable, std::to_string(segment_.fd().get()));
     for (std::uint32_t i = 0; i < program.processes; ++i, ++rank) {
       segment_.entry(rank).app_number = static_cast<std::int32_t>(number);
-      if (!start_rank(rank, program, environment)) return;
+      if (!start_rank(spawner, rank, program, environment)) return;
     }
   }
 }
 
-bool Job::start_rank(std::uint32_t rank, const Program& program, Environment& environment) {
+bool Job::start_rank(Spawner& spawner, std::uint32_t rank, const Program& program,
+                     Environment& environment) {
   const std::string prefix = options_.tag_output ? fmt::format("[{}] ", rank) : std::string();
   // A person answers the prompts of rank 0, and a single rank has nobody to mix with.
   const bool talks = rank == 0 && (::isatty(STDIN_FILENO) != 0 || options_.processes() == 1);
@@ -90,14 +92,14 @@ bool Job::start_rank(std::uint32_t rank, const Program& program, Environment& en
     arguments.push_back(const_cast<char*>(word.c_str()));  // execve does not change them
   arguments.push_back(nullptr);
   const Spawned spawned =
-      spawner_.spawn({.arguments = arguments.data(),
-                      .environment = environment.pointers(),
-                      .directory = program.directory.empty() ? nullptr : program.directory.c_str(),
-                      .input = rank == 0 ? STDIN_FILENO : null_.get(),
-                      .output = output->get(),
-                      .error = error->get(),
-                      .job = segment_.fd().get(),
-                      .cores = bindings_[rank].mask});
+      spawner.spawn({.arguments = arguments.data(),
+                     .environment = environment.pointers(),
+                     .directory = program.directory.empty() ? nullptr : program.directory.c_str(),
+                     .input = rank == 0 ? STDIN_FILENO : null_.get(),
+                     .output = output->get(),
+                     .error = error->get(),
+                     .job = segment_.fd().get(),
+                     .cores = bindings_[rank].mask});
   switch (spawned.failed) {
     case SpawnStep::none:
       break;

@@ -33,7 +33,8 @@ class Job {
  private:
   void start();
   /// False after a failure, which the supervisor knows then.
-  bool start_rank(std::uint32_t rank, const Program& program, Environment& environment);
+  bool start_rank(Spawner& spawner, std::uint32_t rank, const Program& program,
+                  Environment& environment);
   void fail(Verdict verdict);
 
   void wait();
@@ -48,7 +49,7 @@ class Job {
   const bootstrap::JobSegment& segment_;
   const std::vector<Binding> bindings_;
   const SignalSource& signals_;
-  const Spawner spawner_;
+  const rlimit descriptors_;                   // what programs get
   const std::vector<pid_t> foreign_children_;  // of whatever program became mpirun by exec
   const platform::FileDescriptor null_;
 

@@ -68,7 +68,7 @@ Supervisor::Orders Supervisor::orphans_left(std::uint64_t now_ns) {
 Supervisor::Orders Supervisor::signalled(int signal, std::uint64_t now_ns) {
   switch (signal) {
     case SIGTSTP:
-      // Ranks lead sessions of their own, where the kernel discards SIGTSTP.
+      // The ranks' groups are orphaned, as the kernel sees it, and it discards their SIGTSTP.
       return {SIGSTOP, true};
     case SIGINT:
     case SIGTERM:

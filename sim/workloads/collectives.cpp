@@ -99,7 +99,7 @@ class Caller {
   }
 
   template <class Arguments>
-  using Blocking = Result<void> (*)(p2p::Engine&, Comm&, const Arguments&);
+  using Blocking = Result<void> (*)(const DirectRunner&, Comm&, const Arguments&);
   template <class Arguments>
   using Nonblocking = Result<Ref<Request>> (*)(PlanRunner&, Comm&, const Arguments&);
 
@@ -114,7 +114,7 @@ class Caller {
       pending_.push_back({name, std::move(request), std::move(is_right)});
       return;
     }
-    self_.check(blocking(self_.engine(), *self_.world, arguments));
+    self_.check(blocking(self_.process.blocking(), *self_.world, arguments));
     self_.check(is_right(), "{} gave a wrong result", name);
   }
 

@@ -185,7 +185,7 @@ class Maker {
     const collective::AllgatherArguments arguments{
         .send = {&self_.rank, sizeof(int), &program_.byte},
         .receive = {got.data(), sizeof(int), &program_.byte}};
-    self_.check(collective::allgather(self_.engine(), comm, arguments));
+    self_.check(collective::allgather(self_.process.blocking(), comm, arguments));
     self_.check(got == peers, "communicator {}: its members are others", number + 1);
     exchange(comm, peers);
   }

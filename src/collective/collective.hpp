@@ -1,6 +1,6 @@
 // The collective operations of MPI (MPI-5.0 chapter 6): what the binding and comm_ops call.
 //
-// x(engine, …) returns when this process may use its buffers again; ix(runner, …) starts the same
+// x(runner, …) returns when this process may use its buffers again; ix(runner, …) starts the same
 // and returns its request. Both work on intra- and intercommunicators where the standard defines
 // the operation. Defined in select/, which chooses the algorithms.
 //
@@ -17,25 +17,26 @@
 
 namespace hawser::collective {
 
-class PlanRunner;  // executor/plan_runner.hpp
+class DirectRunner;  // executor/direct.hpp
+class PlanRunner;    // executor/plan_runner.hpp
 
-Result<void> barrier(p2p::Engine&, Comm&, const BarrierArguments&);
-Result<void> bcast(p2p::Engine&, Comm&, const BcastArguments&);
-Result<void> gather(p2p::Engine&, Comm&, const GatherArguments&);
-Result<void> gatherv(p2p::Engine&, Comm&, const GathervArguments&);
-Result<void> scatter(p2p::Engine&, Comm&, const ScatterArguments&);
-Result<void> scatterv(p2p::Engine&, Comm&, const ScattervArguments&);
-Result<void> allgather(p2p::Engine&, Comm&, const AllgatherArguments&);
-Result<void> allgatherv(p2p::Engine&, Comm&, const AllgathervArguments&);
-Result<void> alltoall(p2p::Engine&, Comm&, const AlltoallArguments&);
-Result<void> alltoallv(p2p::Engine&, Comm&, const AlltoallvArguments&);
-Result<void> alltoallw(p2p::Engine&, Comm&, const AlltoallwArguments&);
-Result<void> reduce(p2p::Engine&, Comm&, const ReduceArguments&);
-Result<void> allreduce(p2p::Engine&, Comm&, const AllreduceArguments&);
-Result<void> reduce_scatter(p2p::Engine&, Comm&, const ReduceScatterArguments&);
-Result<void> reduce_scatter_block(p2p::Engine&, Comm&, const ReduceScatterBlockArguments&);
-Result<void> scan(p2p::Engine&, Comm&, const ScanArguments&);
-Result<void> exscan(p2p::Engine&, Comm&, const ExscanArguments&);
+Result<void> barrier(const DirectRunner&, Comm&, const BarrierArguments&);
+Result<void> bcast(const DirectRunner&, Comm&, const BcastArguments&);
+Result<void> gather(const DirectRunner&, Comm&, const GatherArguments&);
+Result<void> gatherv(const DirectRunner&, Comm&, const GathervArguments&);
+Result<void> scatter(const DirectRunner&, Comm&, const ScatterArguments&);
+Result<void> scatterv(const DirectRunner&, Comm&, const ScattervArguments&);
+Result<void> allgather(const DirectRunner&, Comm&, const AllgatherArguments&);
+Result<void> allgatherv(const DirectRunner&, Comm&, const AllgathervArguments&);
+Result<void> alltoall(const DirectRunner&, Comm&, const AlltoallArguments&);
+Result<void> alltoallv(const DirectRunner&, Comm&, const AlltoallvArguments&);
+Result<void> alltoallw(const DirectRunner&, Comm&, const AlltoallwArguments&);
+Result<void> reduce(const DirectRunner&, Comm&, const ReduceArguments&);
+Result<void> allreduce(const DirectRunner&, Comm&, const AllreduceArguments&);
+Result<void> reduce_scatter(const DirectRunner&, Comm&, const ReduceScatterArguments&);
+Result<void> reduce_scatter_block(const DirectRunner&, Comm&, const ReduceScatterBlockArguments&);
+Result<void> scan(const DirectRunner&, Comm&, const ScanArguments&);
+Result<void> exscan(const DirectRunner&, Comm&, const ExscanArguments&);
 
 Result<Ref<Request>> ibarrier(PlanRunner&, Comm&, const BarrierArguments&);
 Result<Ref<Request>> ibcast(PlanRunner&, Comm&, const BcastArguments&);

@@ -128,7 +128,7 @@ Result<std::vector<Entry>> hear_leader(p2p::Engine& engine, Comm& local, int lea
   const auto bcast = [&](auto items) {
     const auto bytes = std::as_writable_bytes(items);
     return collective::bcast(
-        engine, local,
+        collective::DirectRunner(engine), local,
         {.buffer = collective::byte_buffer(bytes.data(), std::ssize(bytes)), .root = leader});
   };
   const bool leads = local.rank() == leader;

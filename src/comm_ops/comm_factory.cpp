@@ -1,6 +1,7 @@
 #include "comm_ops/comm_factory.hpp"
 
 #include "collective/collective.hpp"
+#include "collective/executor/direct.hpp"
 
 namespace hawser::comm_ops {
 
@@ -43,7 +44,7 @@ Ref<Comm> CommFactory::make_self(Ref<Errhandler> errhandler) {
 
 Result<void> CommFactory::meet_world() {
   if (!world_) return {};
-  return collective::barrier(engine_, *world_, {});
+  return collective::barrier(collective::DirectRunner(engine_), *world_, {});
 }
 
 }  // namespace hawser::comm_ops

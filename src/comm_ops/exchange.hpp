@@ -59,7 +59,8 @@ void add_exchange(R& run, Comm& comm, Told<Part>& told) {
 template <class Part>
 Result<Told<Part>> tell_all(p2p::Engine& engine, Comm& comm, const Part& mine) {
   Told<Part> told(comm, mine);
-  collective::DirectRun run(engine);
+  const collective::DirectRunner runner(engine);
+  collective::DirectRun run(runner);
   add_exchange(run, comm, told);
   HAWSER_TRY(run.finish());
   return told;

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "platform/futex.hpp"
 
@@ -98,6 +99,13 @@ class Waker {
       return false;
     rouse(word);
     return true;
+  }
+  /// The same for all of WORDS.
+  void wake_all(std::span<WakeWord* const> words) const {
+    waker_fence(payer_);
+    for (WakeWord* word : words)
+      if (word->is_asleep()) [[unlikely]]
+        rouse(*word);
   }
   /// Wakes whatever the word says; for knocks and for threads of one process.
   static void rouse(WakeWord& word);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "base/copy.hpp"
 #include "base/ids.hpp"
 #include "core/comm/comm.hpp"
 #include "core/datatype/datatype.hpp"
@@ -54,6 +55,27 @@ inline Ref<Datatype> hold(Datatype& type) {
 inline std::byte* first_byte(const void* data, const Datatype& type) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(data) +
                                       static_cast<std::uintptr_t>(type.true_lower_bound()));
+}
+
+/// The BYTES of the packed items of BUFFER from OFFSET on.
+inline void pack(const ConstBuffer& buffer, Count offset, std::byte* out, Count bytes) {
+  if (bytes == 0) return;
+  if (buffer.type->is_dense()) {
+    base::copy_bytes(out, first_byte(buffer.data, *buffer.type) + offset,
+                     static_cast<std::size_t>(bytes));
+  } else {
+    buffer.type->pack(buffer.data, buffer.count, offset, out, bytes);
+  }
+}
+/// The opposite: stores them.
+inline void unpack(const Buffer& buffer, Count offset, const std::byte* in, Count bytes) {
+  if (bytes == 0) return;
+  if (buffer.type->is_dense()) {
+    base::copy_bytes(first_byte(buffer.data, *buffer.type) + offset, in,
+                     static_cast<std::size_t>(bytes));
+  } else {
+    buffer.type->unpack(buffer.data, buffer.count, offset, in, bytes);
+  }
 }
 
 /// What is matched: communicator and kind of traffic, peer's rank in comm.peer_group(), tag.

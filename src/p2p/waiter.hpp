@@ -16,8 +16,9 @@ namespace hawser::p2p {
 struct WaitPolicy {
   /// Ranks on this host outnumber its cores: a waiting rank stands in another's way.
   bool oversubscribed = false;
-  std::uint64_t spin_ns = 0;  // of polling, where cores are free
-  std::uint32_t yields = 0;   // rounds in which others may run first, where they are not
+  std::uint64_t spin_ns = 0;   // of polling, where cores are free
+  std::uint32_t yields = 0;    // rounds in which others may run first, where they are not,
+  std::uint64_t yield_ns = 0;  // and this long at least: without others a round is over at once
 };
 
 class Waiter {
@@ -55,7 +56,7 @@ class Patience {
     const WaitPolicy& policy = waiter_.policy();
     ++rounds_;
     if (policy.oversubscribed) {
-      if (rounds_ > policy.yields) return false;
+      if (rounds_ > policy.yields && !is_in_time(policy.yield_ns)) return false;
       waiter_.relax();
       return true;
     }
@@ -69,10 +70,10 @@ class Patience {
   static constexpr std::uint32_t rounds_per_pause = 8;
   static constexpr std::uint32_t rounds_per_clock_look = 32;
 
-  bool is_in_time(std::uint64_t spin_ns) {
+  bool is_in_time(std::uint64_t idle_ns_max) {
     const std::uint64_t now_ns = waiter_.now_ns();
     if (idle_since_ns_ == 0) idle_since_ns_ = now_ns;
-    return now_ns - idle_since_ns_ < spin_ns;
+    return now_ns - idle_since_ns_ < idle_ns_max;
   }
 
   Waiter& waiter_;

@@ -22,9 +22,11 @@ Result<std::unique_ptr<HostSurroundings>> HostSurroundings::create(bootstrap::Bo
 
   const bool oversubscribed =
       placement.local_size > static_cast<std::uint32_t>(placement.host_cores);
-  const p2p::WaitPolicy policy{.oversubscribed = oversubscribed,
-                               .spin_ns = static_cast<std::uint64_t>(settings.wait.spin_us) * 1000,
-                               .yields = static_cast<std::uint32_t>(settings.wait.yields)};
+  const p2p::WaitPolicy policy{
+      .oversubscribed = oversubscribed,
+      .spin_ns = static_cast<std::uint64_t>(settings.wait.spin_us) * 1000,
+      .yields = static_cast<std::uint32_t>(settings.wait.yields),
+      .yield_ns = static_cast<std::uint64_t>(settings.wait.yield_us) * 1000};
   // Job-wide: it follows from numbers that all local processes share, and each of them registers.
   // A kernel without membarrier lacks it for all of them.
   const bool sleeper_pays =
@@ -57,6 +59,10 @@ Result<std::vector<std::unique_ptr<transport::Transport>>> HostSurroundings::mak
   transport_ = shm->get();
   transports.push_back(std::move(*shm));
   return transports;
+}
+
+std::optional<collective::TeamHost> HostSurroundings::team_host() {
+  return collective::TeamHost{&bootstrap_, wake_words_, payer_};
 }
 
 void HostSurroundings::on_published() {

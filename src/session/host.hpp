@@ -25,6 +25,7 @@ class HostSurroundings final : public Surroundings {
   Result<std::vector<std::unique_ptr<transport::Transport>>> make_transports(
       transport::Sink& sink, memory::Ledger& ledger) override;
   void on_published() override;
+  [[nodiscard]] std::optional<collective::TeamHost> team_host() override;
   [[nodiscard]] std::uint64_t sleeps() const override { return waiter_.sleeps(); }
   [[nodiscard]] std::uint64_t wakes() const override {
     return transport_ == nullptr ? 0 : transport_->wakes();

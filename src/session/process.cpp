@@ -26,6 +26,8 @@ Process::Process(std::unique_ptr<Surroundings> surroundings, const Settings& set
       self_transport_(endpoints_, ledger_),
       backend_(endpoints_, ledger_, settings.p2p),
       engine_(backend_, surroundings_->waiter()),
+      teams_(engine_, ledger_, surroundings_->team_host(), settings.teams),
+      blocking_(engine_, &teams_),
       plans_(engine_),
       comms_(engine_, plans_, placement().self, *this),
       byte_type_(byte_type),

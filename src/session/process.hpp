@@ -9,11 +9,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
 #include "channel/endpoint/endpoint_table.hpp"
 #include "channel/policy/policy.hpp"
+#include "collective/executor/direct.hpp"
 #include "collective/executor/plan_runner.hpp"
 #include "comm_ops/comm_factory.hpp"
 #include "memory/ledger/ledger.hpp"
@@ -40,6 +42,8 @@ class Surroundings {
       transport::Sink& sink, memory::Ledger& ledger) = 0;
   /// Our addresses are published: whoever sleeps until then is to look again.
   virtual void on_published() {}
+  /// What its processes bring into teams; nothing where they share no memory.
+  [[nodiscard]] virtual std::optional<collective::TeamHost> team_host() { return std::nullopt; }
   /// Times that this process went to sleep while waiting.
   [[nodiscard]] virtual std::uint64_t sleeps() const { return 0; }
   /// Times that one of its messages woke a sleeping process.
@@ -67,6 +71,7 @@ class Process final : private comm_ops::Locality {
   [[nodiscard]] bootstrap::Bootstrap& bootstrap() { return surroundings_->bootstrap(); }
   [[nodiscard]] Surroundings& surroundings() { return *surroundings_; }
   [[nodiscard]] p2p::Engine& engine() { return engine_; }
+  [[nodiscard]] const collective::DirectRunner& blocking() const { return blocking_; }
   [[nodiscard]] collective::PlanRunner& plans() { return plans_; }
   [[nodiscard]] comm_ops::CommFactory& comms() { return comms_; }
   [[nodiscard]] p2p::BufferedSends& buffered_sends() { return buffered_sends_; }
@@ -95,6 +100,8 @@ class Process final : private comm_ops::Locality {
   std::vector<std::unique_ptr<transport::Transport>> transports_;
   p2p::ChannelBackend backend_;
   p2p::Engine engine_;
+  collective::Teams teams_;
+  collective::DirectRunner blocking_;
   collective::PlanRunner plans_;
   comm_ops::CommFactory comms_;
   core::Datatype& byte_type_;

@@ -156,7 +156,7 @@ TEST_P(ProcessTest, ReducesOverManySleepingRanks) {
       int total = -1;
       EXPECT_TRUE(
           collective::allreduce(
-              rank.process.engine(), rank.world,
+              rank.process.blocking(), rank.world,
               {.send = &mine, .receive = &total, .count = 1, .type = &rank.integer, .op = &sum})
               .ok());
       EXPECT_EQ(total, 28 + 8 * round);

@@ -87,6 +87,12 @@ void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {
                 .unit = "times",
                 .min = 0,
                 .max = 1'000'000'000});
+  registry.add("wait.yield_us", &wait.yield_us,
+               {.sentence = "How long it goes on doing so after that: without others to run, "
+                            "turns are over at once.",
+                .unit = "microseconds",
+                .min = 0,
+                .max = 1'000'000'000});
   registry.add("wait.sleeper_fences", &wait.sleeper_fences,
                {.sentence = "Where cores are free, a process that goes to sleep pays for memory "
                             "ordering (membarrier), so that senders need no fence."});
@@ -124,6 +130,26 @@ void register_collective(base::ParameterRegistry& registry, collective::Tuning& 
   }
 }
 
+void register_teams(base::ParameterRegistry& registry, collective::TeamSettings& teams) {
+  registry.add("collective.shared_after", &teams.shared_after,
+               {.sentence = "Blocking collective calls on a communicator of one host after which "
+                            "its members share memory for them; 0: never.",
+                .unit = "calls",
+                .min = 0,
+                .max = 1'000'000'000});
+  registry.add("collective.shared_max", &teams.shared_max,
+               {.sentence = "Communicators for which a process shares memory at a time.",
+                .unit = "communicators",
+                .min = 0,
+                .max = 65536});
+  registry.add("collective.shared_bytes", &teams.shared_bytes,
+               {.sentence = "What all members of a communicator together can show in one step of a "
+                            "collective; the memory that they share is about five times that.",
+                .unit = "bytes",
+                .min = 4096,
+                .max = 1 << 30});
+}
+
 }  // namespace
 
 void register_all_parameters(base::ParameterRegistry& registry, Settings& settings) {
@@ -132,6 +158,7 @@ void register_all_parameters(base::ParameterRegistry& registry, Settings& settin
   register_p2p(registry, settings.p2p);
   register_wait(registry, settings.wait);
   register_collective(registry, settings.collective);
+  register_teams(registry, settings.teams);
   registry.add("stats", &settings.stats_file,
                {.sentence = "File to which each rank appends its statistics as one line of JSON "
                             "when it finalizes ('%r' becomes the rank); read by 'hawser report'."});

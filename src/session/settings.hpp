@@ -8,6 +8,7 @@
 #include "base/parameters.hpp"
 #include "channel/policy/policy.hpp"
 #include "collective/arguments.hpp"
+#include "collective/team/teams.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 #include "transport/shm/settings.hpp"
 
@@ -16,7 +17,8 @@ namespace hawser::session {
 /// How a process waits ("wait.*", DESIGN §6).
 struct WaitSettings {
   std::int64_t spin_us = 1000;  // polling before sleeping, where each local rank has a core
-  std::int64_t yields = 20;     // turns given to others before sleeping, where ranks share cores
+  std::int64_t yields = 20;     // turns given to others before sleeping, where ranks share cores,
+  std::int64_t yield_us = 100;  // and at least this long after those
   bool sleeper_fences = true;   // where cores are free; see hostmem/wake.hpp
 };
 
@@ -26,6 +28,7 @@ struct Settings {
   p2p::ProtocolSettings p2p;
   WaitSettings wait;
   collective::Tuning collective;
+  collective::TeamSettings teams;
   std::string stats_file;  // the parameter "stats"; empty: no statistics
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collective/collective.hpp"
+#include "collective/executor/direct.hpp"
 #include "collective/executor/plan_runner.hpp"
 #include "tests/support/thread_backend.hpp"
 #include "tests/support/typed_memory.hpp"
@@ -20,14 +21,23 @@ inline constexpr int rank_counts[] = {1, 2, 3, 4, 7, 8};
 class Tester {
  public:
   Tester(Rank& rank, Ref<Comm> over, const Layouts& layouts)
-      : types(layouts), runner(rank.engine), engine(rank.engine), comm(std::move(over)) {}
+      : types(layouts),
+        teams(rank.engine, ledger,
+              collective::TeamHost{&rank.host, rank.words, hostmem::FencePayer::waker},
+              {.shared_after = 1, .shared_bytes = 4096}),
+        direct(rank.engine, &teams),
+        runner(rank.engine),
+        engine(rank.engine),
+        comm(std::move(over)) {}
 
   template <class Arguments>
-  void call(bool nonblocking, Result<void> (*start_and_wait)(p2p::Engine&, Comm&, const Arguments&),
+  void call(bool nonblocking,
+            Result<void> (*start_and_wait)(const collective::DirectRunner&, Comm&,
+                                           const Arguments&),
             Result<Ref<core::Request>> (*start)(collective::PlanRunner&, Comm&, const Arguments&),
             const Arguments& arguments) {
     if (!nonblocking) {
-      const auto result = start_and_wait(engine, *comm, arguments);
+      const auto result = start_and_wait(direct, *comm, arguments);
       EXPECT_TRUE(result.ok()) << result.error().sentence();
       return;
     }
@@ -40,6 +50,9 @@ class Tester {
   [[nodiscard]] int size() const { return comm->size(); }
 
   const Layouts& types;
+  memory::Ledger ledger;  // ends after the communicator's team
+  collective::Teams teams;
+  collective::DirectRunner direct;
   collective::PlanRunner runner;
   p2p::Engine& engine;
   Ref<Comm> comm;

@@ -10,6 +10,7 @@
 
 #include "collective/algorithm/buffers.hpp"
 #include "collective/collective.hpp"
+#include "collective/executor/direct.hpp"
 #include "comm_ops/comm_factory.hpp"
 #include "tests/support/thread_backend.hpp"
 
@@ -129,7 +130,7 @@ class CommTester {
   std::vector<int> gathered(Comm& comm, int count) {
     std::vector<int> all(static_cast<std::size_t>(count), -1);
     const auto result =
-        collective::allgather(engine, comm,
+        collective::allgather(collective::DirectRunner(engine), comm,
                               {.send = {&rank, sizeof rank, &collective::byte_type()},
                                .receive = {all.data(), sizeof rank, &collective::byte_type()}});
     EXPECT_TRUE(result.ok());

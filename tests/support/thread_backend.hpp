@@ -1,9 +1,9 @@
 // A job for tests: n ranks as n threads of this process, joined by a naive but correct backend.
 //
-// Everything is guarded by one mutex. Small standard sends are buffered; larger ones complete when
+// Messages are guarded by one mutex. Small standard sends are buffered; larger ones complete when
 // they are matched, and their data is read only then, so that code which relies on buffering hangs
-// and code which touches a buffer too early is caught. A rank that sleeps for a long time
-// means a deadlock: the job says so and aborts.
+// and code which touches a buffer too early is caught. A job that takes too long means a deadlock:
+// it says so and aborts.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,17 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "bootstrap/bootstrap.hpp"
 #include "core/comm/comm.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/progress/host_waiter.hpp"
 
 namespace hawser::test {
 
@@ -77,18 +82,15 @@ class ThreadNetwork {
   struct Mailbox {
     std::list<Sent> unexpected;
     std::list<Posted> posted;
-    std::uint64_t wake_ups = 0;
-    std::condition_variable changed;
   };
 
-  explicit ThreadNetwork(int ranks) : mailboxes_(static_cast<std::size_t>(ranks)) {}
+  explicit ThreadNetwork(int ranks)
+      : mailboxes_(static_cast<std::size_t>(ranks)), words_(static_cast<std::size_t>(ranks)) {}
   [[nodiscard]] int ranks() const { return static_cast<int>(mailboxes_.size()); }
   std::mutex& mutex() { return mutex_; }
   Mailbox& mailbox(int rank) { return mailboxes_[static_cast<std::size_t>(rank)]; }
-  void wake(int rank) {
-    ++mailbox(rank).wake_ups;
-    mailbox(rank).changed.notify_all();
-  }
+  std::span<hostmem::WakeWord> words() { return words_; }
+  void wake(int rank) { hostmem::Waker::rouse(words_[static_cast<std::size_t>(rank)]); }
 
   /// Hands the message over and completes both requests. The mutex is held.
   void deliver(Sent& sent, Posted& posted, int receiver) {
@@ -118,6 +120,7 @@ class ThreadNetwork {
  private:
   std::mutex mutex_;
   std::vector<Mailbox> mailboxes_;
+  std::vector<hostmem::WakeWord> words_;
 };
 
 class ThreadBackend final : public p2p::Backend {
@@ -212,40 +215,25 @@ class ThreadBackend final : public p2p::Backend {
   const int rank_;
 };
 
-class ThreadWaiter final : public p2p::Waiter {
+/// What the threads of a job share with each other as processes of one host would.
+class ThreadHost final : public bootstrap::Bootstrap {
  public:
-  ThreadWaiter(ThreadNetwork& network, int rank, bool oversubscribed)
-      : Waiter({.oversubscribed = oversubscribed, .spin_ns = 1}), network_(network), rank_(rank) {}
-
-  [[nodiscard]] std::uint64_t now_ns() const override {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  explicit ThreadHost(std::uint32_t ranks) { placement_.size = placement_.local_size = ranks; }
+  [[nodiscard]] const bootstrap::Placement& placement() const override { return placement_; }
+  Result<void> publish(std::string_view, std::span<const std::byte>) override { return {}; }
+  Result<std::optional<std::vector<std::byte>>> look_up(std::uint32_t, std::string_view) override {
+    return std::optional<std::vector<std::byte>>();
   }
-  void relax() override {}
-  std::uint32_t prepare() override {
-    const std::lock_guard lock(network_.mutex());
-    return static_cast<std::uint32_t>(network_.mailbox(rank_).wake_ups);
+  [[nodiscard]] std::optional<HostMemory> host_memory() const override { return std::nullopt; }
+  [[nodiscard]] std::optional<std::uint32_t> local_rank_of(std::uint32_t index) const override {
+    return index;
   }
-  void sleep(std::uint32_t ticket) override {
-    std::unique_lock lock(network_.mutex());
-    auto& mailbox = network_.mailbox(rank_);
-    if (!mailbox.changed.wait_for(lock, std::chrono::seconds(30), [&] {
-          return static_cast<std::uint32_t>(mailbox.wake_ups) != ticket;
-        })) {
-      std::fprintf(stderr, "rank %d has been waiting for 30 s: deadlock\n", rank_);
-      std::abort();
-    }
-  }
-  void cancel() override {}
-  void wake() override {
-    const std::lock_guard lock(network_.mutex());
-    network_.wake(rank_);
-  }
+  void report_initialized() override {}
+  void report_finalized() override {}
+  [[noreturn]] void abort(int, std::string_view) override { std::abort(); }
 
  private:
-  ThreadNetwork& network_;
-  const int rank_;
+  bootstrap::Placement placement_;
 };
 
 /// One rank as its thread sees it.
@@ -253,6 +241,8 @@ struct Rank {
   int rank;
   int size;
   p2p::Engine& engine;
+  const bootstrap::Bootstrap& host;
+  std::span<hostmem::WakeWord> words;  // of all ranks
 
   /// The communicator of the world's ranks FIRST, FIRST+STRIDE, …; null on others. ID tells
   /// communicators apart and must be equal on all members.
@@ -290,16 +280,50 @@ struct Rank {
   }
 };
 
+/// Ends the program if its job is not done in time: a deadlock.
+class Watch {
+ public:
+  explicit Watch(int ranks) : thread_([this, ranks] { watch(ranks); }) {}
+  ~Watch() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  void watch(int ranks) {
+    constexpr std::chrono::seconds longest{100};
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, longest, [this] { return done_; })) return;
+    std::fprintf(stderr, "%d ranks have not ended after 100 s: deadlock\n", ranks);
+    std::abort();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
 /// Runs FUNCTION on RANKS threads and joins them. Messages that nobody received are a bug.
 inline void run_ranks(int ranks, bool oversubscribed, const std::function<void(Rank&)>& function) {
   ThreadNetwork network(ranks);
+  const ThreadHost host(static_cast<std::uint32_t>(ranks));
+  const Watch watch(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&network, &function, rank, ranks, oversubscribed] {
+    threads.emplace_back([&network, &host, &function, rank, ranks, oversubscribed] {
       ThreadBackend backend(network, rank);
-      ThreadWaiter waiter(network, rank, oversubscribed);
+      p2p::HostWaiter waiter(network.words()[static_cast<std::size_t>(rank)],
+                             hostmem::FencePayer::waker,
+                             {.oversubscribed = oversubscribed, .spin_ns = 1});
       p2p::Engine engine(backend, waiter);
-      Rank self{rank, ranks, engine};
+      Rank self{rank, ranks, engine, host, network.words()};
       function(self);
     });
   }

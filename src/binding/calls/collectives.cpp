@@ -13,6 +13,7 @@ namespace {
 
 using RequestOut = HandleOut<core::Request>;
 
+const collective::DirectRunner& blocking(Runtime& runtime) { return runtime.process()->blocking(); }
 collective::PlanRunner& plans(Runtime& runtime) { return runtime.process()->plans(); }
 const collective::Tuning& tuning(Runtime& runtime) {
   return runtime.process()->settings().collective;
@@ -28,7 +29,7 @@ std::vector<core::Datatype*> resolved(const HandleArray<core::Datatype>& handles
 
 Result<void> barrier(Runtime& runtime, Comm& comm) {
   const collective::BarrierArguments arguments{.algorithm = tuning(runtime).barrier};
-  return collective::barrier(engine(runtime), comm, arguments);
+  return collective::barrier(blocking(runtime), comm, arguments);
 }
 
 Result<void> ibarrier(Runtime& runtime, Comm& comm, RequestOut request) {
@@ -40,7 +41,7 @@ Result<void> bcast(Runtime& runtime, void* buffer, Count count, core::Datatype* 
                    Comm& comm) {
   const collective::BcastArguments arguments{
       .buffer = {buffer, count, datatype}, .root = root, .algorithm = tuning(runtime).bcast};
-  return collective::bcast(engine(runtime), comm, arguments);
+  return collective::bcast(blocking(runtime), comm, arguments);
 }
 
 Result<void> ibcast(Runtime& runtime, void* buffer, Count count, core::Datatype* datatype, int root,
@@ -58,7 +59,7 @@ Result<void> gather(Runtime& runtime, const void* sendbuf, Count sendcount,
                                               .root = root,
                                               .in_place = sendbuf == MPI_IN_PLACE,
                                               .algorithm = tuning(runtime).gather};
-  return collective::gather(engine(runtime), comm, arguments);
+  return collective::gather(blocking(runtime), comm, arguments);
 }
 
 Result<void> igather(Runtime& runtime, const void* sendbuf, Count sendcount,
@@ -82,7 +83,7 @@ Result<void> gatherv(Runtime& runtime, const void* sendbuf, Count sendcount,
                                                .root = root,
                                                .in_place = sendbuf == MPI_IN_PLACE,
                                                .algorithm = tuning(runtime).gatherv};
-  return collective::gatherv(engine(runtime), comm, arguments);
+  return collective::gatherv(blocking(runtime), comm, arguments);
 }
 
 Result<void> igatherv(Runtime& runtime, const void* sendbuf, Count sendcount,
@@ -107,7 +108,7 @@ Result<void> scatter(Runtime& runtime, const void* sendbuf, Count sendcount,
                                                .root = root,
                                                .in_place = recvbuf == MPI_IN_PLACE,
                                                .algorithm = tuning(runtime).scatter};
-  return collective::scatter(engine(runtime), comm, arguments);
+  return collective::scatter(blocking(runtime), comm, arguments);
 }
 
 Result<void> iscatter(Runtime& runtime, const void* sendbuf, Count sendcount,
@@ -131,7 +132,7 @@ Result<void> scatterv(Runtime& runtime, const void* sendbuf, CountArray sendcoun
                                                 .root = root,
                                                 .in_place = recvbuf == MPI_IN_PLACE,
                                                 .algorithm = tuning(runtime).scatterv};
-  return collective::scatterv(engine(runtime), comm, arguments);
+  return collective::scatterv(blocking(runtime), comm, arguments);
 }
 
 Result<void> iscatterv(Runtime& runtime, const void* sendbuf, CountArray sendcounts,
@@ -154,7 +155,7 @@ Result<void> allgather(Runtime& runtime, const void* sendbuf, Count sendcount,
                                                  .receive = {recvbuf, recvcount, recvtype},
                                                  .in_place = sendbuf == MPI_IN_PLACE,
                                                  .algorithm = tuning(runtime).allgather};
-  return collective::allgather(engine(runtime), comm, arguments);
+  return collective::allgather(blocking(runtime), comm, arguments);
 }
 
 Result<void> iallgather(Runtime& runtime, const void* sendbuf, Count sendcount,
@@ -176,7 +177,7 @@ Result<void> allgatherv(Runtime& runtime, const void* sendbuf, Count sendcount,
                                                   .displacements = displs.view(),
                                                   .in_place = sendbuf == MPI_IN_PLACE,
                                                   .algorithm = tuning(runtime).allgatherv};
-  return collective::allgatherv(engine(runtime), comm, arguments);
+  return collective::allgatherv(blocking(runtime), comm, arguments);
 }
 
 Result<void> iallgatherv(Runtime& runtime, const void* sendbuf, Count sendcount,
@@ -199,7 +200,7 @@ Result<void> alltoall(Runtime& runtime, const void* sendbuf, Count sendcount,
                                                 .receive = {recvbuf, recvcount, recvtype},
                                                 .in_place = sendbuf == MPI_IN_PLACE,
                                                 .algorithm = tuning(runtime).alltoall};
-  return collective::alltoall(engine(runtime), comm, arguments);
+  return collective::alltoall(blocking(runtime), comm, arguments);
 }
 
 Result<void> ialltoall(Runtime& runtime, const void* sendbuf, Count sendcount,
@@ -224,7 +225,7 @@ Result<void> alltoallv(Runtime& runtime, const void* sendbuf, CountArray sendcou
                                                  .receive_displacements = rdispls.view(),
                                                  .in_place = sendbuf == MPI_IN_PLACE,
                                                  .algorithm = tuning(runtime).alltoallv};
-  return collective::alltoallv(engine(runtime), comm, arguments);
+  return collective::alltoallv(blocking(runtime), comm, arguments);
 }
 
 Result<void> ialltoallv(Runtime& runtime, const void* sendbuf, CountArray sendcounts,
@@ -258,7 +259,7 @@ Result<void> alltoallw(Runtime& runtime, const void* sendbuf, CountArray sendcou
                                                  .receive_types = receive_types.data(),
                                                  .in_place = sendbuf == MPI_IN_PLACE,
                                                  .algorithm = tuning(runtime).alltoallw};
-  return collective::alltoallw(engine(runtime), comm, arguments);
+  return collective::alltoallw(blocking(runtime), comm, arguments);
 }
 
 Result<void> ialltoallw(Runtime& runtime, const void* sendbuf, CountArray sendcounts,
@@ -290,7 +291,7 @@ Result<void> reduce(Runtime& runtime, const void* sendbuf, void* recvbuf, Count 
                                               .root = root,
                                               .in_place = sendbuf == MPI_IN_PLACE,
                                               .algorithm = tuning(runtime).reduce};
-  return collective::reduce(engine(runtime), comm, arguments);
+  return collective::reduce(blocking(runtime), comm, arguments);
 }
 
 Result<void> ireduce(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
@@ -316,7 +317,7 @@ Result<void> allreduce(Runtime& runtime, const void* sendbuf, void* recvbuf, Cou
                                                  .op = &op,
                                                  .in_place = sendbuf == MPI_IN_PLACE,
                                                  .algorithm = tuning(runtime).allreduce};
-  return collective::allreduce(engine(runtime), comm, arguments);
+  return collective::allreduce(blocking(runtime), comm, arguments);
 }
 
 Result<void> iallreduce(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
@@ -341,7 +342,7 @@ Result<void> reduce_scatter(Runtime& runtime, const void* sendbuf, void* recvbuf
                                                      .op = &op,
                                                      .in_place = sendbuf == MPI_IN_PLACE,
                                                      .algorithm = tuning(runtime).reduce_scatter};
-  return collective::reduce_scatter(engine(runtime), comm, arguments);
+  return collective::reduce_scatter(blocking(runtime), comm, arguments);
 }
 
 Result<void> ireduce_scatter(Runtime& runtime, const void* sendbuf, void* recvbuf,
@@ -368,7 +369,7 @@ Result<void> reduce_scatter_block(Runtime& runtime, const void* sendbuf, void* r
       .op = &op,
       .in_place = sendbuf == MPI_IN_PLACE,
       .algorithm = tuning(runtime).reduce_scatter_block};
-  return collective::reduce_scatter_block(engine(runtime), comm, arguments);
+  return collective::reduce_scatter_block(blocking(runtime), comm, arguments);
 }
 
 Result<void> ireduce_scatter_block(Runtime& runtime, const void* sendbuf, void* recvbuf,
@@ -394,7 +395,7 @@ Result<void> scan(Runtime& runtime, const void* sendbuf, void* recvbuf, Count co
                                             .op = &op,
                                             .in_place = sendbuf == MPI_IN_PLACE,
                                             .algorithm = tuning(runtime).scan};
-  return collective::scan(engine(runtime), comm, arguments);
+  return collective::scan(blocking(runtime), comm, arguments);
 }
 
 Result<void> iscan(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,
@@ -418,7 +419,7 @@ Result<void> exscan(Runtime& runtime, const void* sendbuf, void* recvbuf, Count 
                                               .op = &op,
                                               .in_place = sendbuf == MPI_IN_PLACE,
                                               .algorithm = tuning(runtime).exscan};
-  return collective::exscan(engine(runtime), comm, arguments);
+  return collective::exscan(blocking(runtime), comm, arguments);
 }
 
 Result<void> iexscan(Runtime& runtime, const void* sendbuf, void* recvbuf, Count count,

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "collective/arguments.hpp"
-#include "collective/executor/byte_type.hpp"
+#include "collective/byte_type.hpp"
 
 namespace hawser::collective {
 

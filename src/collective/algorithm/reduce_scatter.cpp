@@ -1,7 +1,5 @@
 #include "collective/algorithm/reduce_scatter.hpp"
 
-#include <vector>
-
 #include "collective/algorithm/buffers.hpp"
 #include "collective/algorithm/fold.hpp"
 #include "collective/algorithm/instantiate.hpp"
@@ -9,17 +7,17 @@
 #include "collective/algorithm/scatter.hpp"
 
 namespace hawser::collective {
-namespace {
 
-// Where each rank's items begin in the whole vector; the last entry is its length.
-std::vector<Count> begins_of(const ReduceScatterArguments& a, int n) {
-  std::vector<Count> begins(static_cast<std::size_t>(n) + 1, 0);
-  for (int rank = 0; rank < n; ++rank) {
+std::vector<Count> begins_of(const ReduceScatterArguments& a, int ranks) {
+  std::vector<Count> begins(static_cast<std::size_t>(ranks) + 1, 0);
+  for (int rank = 0; rank < ranks; ++rank) {
     const auto i = static_cast<std::size_t>(rank);
     begins[i + 1] = begins[i] + a.counts[rank];
   }
   return begins;
 }
+
+namespace {
 
 const void* input(const ReduceScatterArguments& a) { return a.in_place ? a.receive : a.send; }
 

@@ -2,9 +2,14 @@
 // case of equal counts.
 #pragma once
 
+#include <vector>
+
 #include "collective/arguments.hpp"
 
 namespace hawser::collective {
+
+/// Where the items of each of RANKS ranks begin in the whole vector; the last entry is its length.
+std::vector<Count> begins_of(const ReduceScatterArguments& a, int ranks);
 
 /// A reduction to rank 0, which scatters the result: few messages, few wake-ups.
 template <class Executor>

@@ -1,7 +1,9 @@
-// DirectRun: one blocking collective call, carried out step by step.
+// DirectRunner: carries out a process's blocking collectives.
+// DirectRun:    one such call, carried out step by step.
 //
-// Ownership: lives on the caller's stack; owns the temporaries of the call.
-// Threads:   used by the calling thread alone.
+// Ownership: a run lives on the caller's stack; it owns the temporaries of the call. A runner
+//            belongs to the Process.
+// Threads:   a run is used by the calling thread alone, a runner by any.
 // Invariant: after the first error the remaining steps still run, so that no other process waits
 //            for a message of this one in vain; finish() returns that first error.
 #pragma once
@@ -11,13 +13,30 @@
 
 #include "collective/executor/executor.hpp"
 #include "collective/executor/scratch.hpp"
+#include "collective/team/teams.hpp"
 #include "p2p/engine.hpp"
 
 namespace hawser::collective {
 
+class DirectRunner {
+ public:
+  /// TEAMS: those of the process; null: collectives consist of messages alone.
+  explicit DirectRunner(p2p::Engine& engine, Teams* teams = nullptr)
+      : engine_(engine), teams_(teams) {}
+
+  [[nodiscard]] p2p::Engine& engine() const { return engine_; }
+  [[nodiscard]] Team* team_of(Comm& comm, int tag) const {
+    return teams_ == nullptr ? nullptr : teams_->of(comm, tag);
+  }
+
+ private:
+  p2p::Engine& engine_;
+  Teams* const teams_;
+};
+
 class DirectRun {
  public:
-  explicit DirectRun(p2p::Engine& engine) : engine_(engine) {}
+  explicit DirectRun(const DirectRunner& runner) : runner_(runner), engine_(runner.engine()) {}
   DirectRun(const DirectRun&) = delete;
   DirectRun& operator=(const DirectRun&) = delete;
 
@@ -33,6 +52,8 @@ class DirectRun {
   void fail(Error error);
   std::byte* temporary(Count bytes) { return scratch_.allocate(bytes); }
   [[nodiscard]] bool is_oversubscribed() const { return engine_.is_oversubscribed(); }
+  void seek_team(Comm& comm, int tag) { team_ = runner_.team_of(comm, tag); }
+  [[nodiscard]] Team* team() const { return team_; }
 
   /// Completes what is in flight; the end of the call.
   Result<void> finish();
@@ -40,7 +61,9 @@ class DirectRun {
  private:
   void note(Result<void> result);
 
+  const DirectRunner& runner_;
   p2p::Engine& engine_;
+  Team* team_ = nullptr;
   std::vector<Ref<Request>> pending_;
   std::optional<Error> error_;
   Scratch<1024> scratch_;

@@ -21,6 +21,8 @@
 
 namespace hawser::collective {
 
+class Team;  // team/team.hpp
+
 /// A step of the caller's own, run in its place among the others, without any lock held.
 using Call = std::function<Result<void>()>;
 
@@ -37,6 +39,8 @@ concept Run = requires(T run, Comm& comm, const ConstBuffer& from, const Buffer&
   run.fail(std::declval<Error>());
   { run.temporary(Count{}) } -> std::same_as<std::byte*>;
   { run.is_oversubscribed() } -> std::convertible_to<bool>;
+  run.seek_team(comm, int{});
+  { run.team() } -> std::same_as<Team*>;
 };
 
 template <Run R>
@@ -52,6 +56,10 @@ class BasicExecutor {
   [[nodiscard]] int rank() const { return comm_->rank(); }
   [[nodiscard]] int size() const { return comm_->size(); }
   [[nodiscard]] bool is_oversubscribed() const { return run_->is_oversubscribed(); }
+  /// To be made by all members, once a call and before its first message: finds the team of the
+  /// communicator. A plan has none: it must not block.
+  void seek_team() { run_->seek_team(*comm_, tag_); }
+  [[nodiscard]] Team* team() const { return run_->team(); }
 
   /// Start a message to or from PEER; it is complete after the next wait().
   void send(const ConstBuffer& buffer, int peer) { run_->send(buffer, envelope(peer)); }

@@ -72,6 +72,8 @@ class PlanBuilder {
   void fail(Error error);
   std::byte* temporary(Count bytes) { return plan_->scratch_.allocate(bytes); }
   [[nodiscard]] bool is_oversubscribed() const { return oversubscribed_; }
+  void seek_team(Comm&, int) {}
+  [[nodiscard]] static Team* team() { return nullptr; }
 
   /// Gives the plan away; the builder is used up.
   Ref<const Plan> finish();

@@ -10,8 +10,8 @@ namespace hawser::collective {
 namespace {
 
 template <class Arguments>
-Result<void> blocking(p2p::Engine& engine, Comm& comm, const Arguments& arguments) {
-  DirectRun run(engine);
+Result<void> blocking(const DirectRunner& runner, Comm& comm, const Arguments& arguments) {
+  DirectRun run(runner);
   perform(DirectExecutor(run, comm), arguments);
   return run.finish();
 }
@@ -25,123 +25,124 @@ Result<Ref<Request>> nonblocking(PlanRunner& runner, Comm& comm, const Arguments
 
 }  // namespace
 
-Result<void> barrier(p2p::Engine& engine, Comm& comm, const BarrierArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> barrier(const DirectRunner& runner, Comm& comm, const BarrierArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> ibarrier(PlanRunner& runner, Comm& comm, const BarrierArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> bcast(p2p::Engine& engine, Comm& comm, const BcastArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> bcast(const DirectRunner& runner, Comm& comm, const BcastArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> ibcast(PlanRunner& runner, Comm& comm, const BcastArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> gather(p2p::Engine& engine, Comm& comm, const GatherArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> gather(const DirectRunner& runner, Comm& comm, const GatherArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> igather(PlanRunner& runner, Comm& comm, const GatherArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> gatherv(p2p::Engine& engine, Comm& comm, const GathervArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> gatherv(const DirectRunner& runner, Comm& comm, const GathervArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> igatherv(PlanRunner& runner, Comm& comm, const GathervArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> scatter(p2p::Engine& engine, Comm& comm, const ScatterArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> scatter(const DirectRunner& runner, Comm& comm, const ScatterArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> iscatter(PlanRunner& runner, Comm& comm, const ScatterArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> scatterv(p2p::Engine& engine, Comm& comm, const ScattervArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> scatterv(const DirectRunner& runner, Comm& comm, const ScattervArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> iscatterv(PlanRunner& runner, Comm& comm, const ScattervArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> allgather(p2p::Engine& engine, Comm& comm, const AllgatherArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> allgather(const DirectRunner& runner, Comm& comm, const AllgatherArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> iallgather(PlanRunner& runner, Comm& comm, const AllgatherArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> allgatherv(p2p::Engine& engine, Comm& comm, const AllgathervArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> allgatherv(const DirectRunner& runner, Comm& comm, const AllgathervArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> iallgatherv(PlanRunner& runner, Comm& comm, const AllgathervArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> alltoall(p2p::Engine& engine, Comm& comm, const AlltoallArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> alltoall(const DirectRunner& runner, Comm& comm, const AlltoallArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> ialltoall(PlanRunner& runner, Comm& comm, const AlltoallArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> alltoallv(p2p::Engine& engine, Comm& comm, const AlltoallvArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> alltoallv(const DirectRunner& runner, Comm& comm, const AlltoallvArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> ialltoallv(PlanRunner& runner, Comm& comm, const AlltoallvArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> alltoallw(p2p::Engine& engine, Comm& comm, const AlltoallwArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> alltoallw(const DirectRunner& runner, Comm& comm, const AlltoallwArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> ialltoallw(PlanRunner& runner, Comm& comm, const AlltoallwArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> reduce(p2p::Engine& engine, Comm& comm, const ReduceArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> reduce(const DirectRunner& runner, Comm& comm, const ReduceArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> ireduce(PlanRunner& runner, Comm& comm, const ReduceArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> allreduce(p2p::Engine& engine, Comm& comm, const AllreduceArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> allreduce(const DirectRunner& runner, Comm& comm, const AllreduceArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> iallreduce(PlanRunner& runner, Comm& comm, const AllreduceArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> reduce_scatter(p2p::Engine& engine, Comm& comm, const ReduceScatterArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> reduce_scatter(const DirectRunner& runner, Comm& comm,
+                            const ReduceScatterArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> ireduce_scatter(PlanRunner& runner, Comm& comm,
                                      const ReduceScatterArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> reduce_scatter_block(p2p::Engine& engine, Comm& comm,
+Result<void> reduce_scatter_block(const DirectRunner& runner, Comm& comm,
                                   const ReduceScatterBlockArguments& a) {
-  return blocking(engine, comm, a);
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> ireduce_scatter_block(PlanRunner& runner, Comm& comm,
                                            const ReduceScatterBlockArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> scan(p2p::Engine& engine, Comm& comm, const ScanArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> scan(const DirectRunner& runner, Comm& comm, const ScanArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> iscan(PlanRunner& runner, Comm& comm, const ScanArguments& a) {
   return nonblocking(runner, comm, a);
 }
 
-Result<void> exscan(p2p::Engine& engine, Comm& comm, const ExscanArguments& a) {
-  return blocking(engine, comm, a);
+Result<void> exscan(const DirectRunner& runner, Comm& comm, const ExscanArguments& a) {
+  return blocking(runner, comm, a);
 }
 Result<Ref<Request>> iexscan(PlanRunner& runner, Comm& comm, const ExscanArguments& a) {
   return nonblocking(runner, comm, a);

@@ -250,7 +250,7 @@ TEST(Intercommunicator, scans_are_refused) {
   for_each_split([](Side& s) {
     std::int32_t value = 0;
     const auto sum = base::make_ref<Op>(core::OpCode::sum);
-    const auto result = scan(s.t.engine, *s.t.comm,
+    const auto result = scan(s.t.direct, *s.t.comm,
                              ScanArguments{.send = &value,
                                            .receive = &value,
                                            .count = 1,

@@ -60,7 +60,7 @@ TEST(Nonblocking, blocking_and_nonblocking_calls_mix_on_one_communicator) {
     std::int32_t second = rank.rank == 0 ? 22 : 0;
     const auto request =
         *ibcast(t.runner, *t.comm, {.buffer = {&first, 1, &types.integer()}, .root = 0});
-    ASSERT_TRUE(bcast(t.engine, *t.comm, {.buffer = {&second, 1, &types.integer()}}).ok());
+    ASSERT_TRUE(bcast(t.direct, *t.comm, {.buffer = {&second, 1, &types.integer()}}).ok());
     t.engine.wait(*request);
     EXPECT_EQ(first, 11);
     EXPECT_EQ(second, 22);
@@ -139,7 +139,7 @@ TEST(Errors, a_message_that_is_too_long_fails_its_receiver_and_hangs_nobody) {
       std::vector<std::int32_t> data(100);
       const Count count = rank.rank == 3 ? 10 : 100;
       const auto result =
-          bcast(t.engine, *t.comm,
+          bcast(t.direct, *t.comm,
                 {.buffer = {data.data(), count, &types.integer()}, .algorithm = algorithm});
       EXPECT_EQ(result.ok(), rank.rank != 3) << algorithm;
       if (!result.ok()) {
@@ -153,10 +153,10 @@ TEST(Selection, unknown_algorithm_is_refused_with_the_known_ones) {
   const Layouts types;
   run_ranks(2, false, [&](Rank& rank) {
     Tester t(rank, rank.world(), types);
-    const auto result = barrier(t.engine, *t.comm, {.algorithm = "telepathy"});
+    const auto result = barrier(t.direct, *t.comm, {.algorithm = "telepathy"});
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.error().sentence(),
-              "there is no algorithm 'telepathy' for this collective; known are: linear "
+              "there is no algorithm 'telepathy' for this collective; known are: shared linear "
               "dissemination");
     const auto request = ibarrier(t.runner, *t.comm, {.algorithm = "telepathy"});
     EXPECT_FALSE(request.ok());

@@ -14,11 +14,21 @@ namespace hawser::collective {
 namespace {
 
 template <class Executor>
-Situation situation(const Executor& ex, Count bytes, const Op* op = nullptr) {
+Situation situation(const Executor& ex, Count bytes) {
   return {.bytes = bytes,
           .ranks = ex.size(),
-          .commutative = op == nullptr || op->is_commutative(),
-          .oversubscribed = ex.is_oversubscribed()};
+          .oversubscribed = ex.is_oversubscribed(),
+          .in_team = ex.team() != nullptr};
+}
+
+/// Of a reduction. On a board whole items are combined: one for each member must fit.
+template <class Executor, class Arguments>
+Situation reduction(const Executor& ex, Count bytes, const Arguments& a) {
+  Situation now = situation(ex, bytes);
+  now.commutative = a.op->is_commutative();
+  now.in_team = now.in_team && is_contiguous(*a.type) &&
+                a.type->size() * ex.size() <= static_cast<Count>(ex.team()->room());
+  return now;
 }
 
 template <class Executor, class Arguments>
@@ -146,7 +156,7 @@ void inter(Executor& ex, const AlltoallwArguments& a) {
 template <class Executor>
 void intra(Executor& ex, const ReduceArguments& a) {
   const Count bytes = a.count * a.type->size();
-  if (bytes > 0) run_chosen(ex, a, situation(ex, bytes, a.op));
+  if (bytes > 0) run_chosen(ex, a, reduction(ex, bytes, a));
 }
 template <class Executor>
 void inter(Executor& ex, const ReduceArguments& a) {
@@ -156,7 +166,7 @@ void inter(Executor& ex, const ReduceArguments& a) {
 template <class Executor>
 void intra(Executor& ex, const AllreduceArguments& a) {
   const Count bytes = a.count * a.type->size();
-  if (bytes > 0) run_chosen(ex, a, situation(ex, bytes, a.op));
+  if (bytes > 0) run_chosen(ex, a, reduction(ex, bytes, a));
 }
 template <class Executor>
 void inter(Executor& ex, const AllreduceArguments& a) {
@@ -168,7 +178,7 @@ void intra(Executor& ex, const ReduceScatterArguments& a) {
   Count items = 0;
   for (int rank = 0; rank < ex.size(); ++rank) items += a.counts[rank];
   const Count bytes = items * a.type->size();
-  if (bytes > 0) run_chosen(ex, a, situation(ex, bytes, a.op));
+  if (bytes > 0) run_chosen(ex, a, reduction(ex, bytes, a));
 }
 template <class Executor>
 void inter(Executor& ex, const ReduceScatterArguments& a) {
@@ -199,12 +209,12 @@ void inter(Executor& ex, const ReduceScatterBlockArguments& a) {
 template <class Executor>
 void intra(Executor& ex, const ScanArguments& a) {
   const Count bytes = a.count * a.type->size();
-  if (bytes > 0) run_chosen(ex, a, situation(ex, bytes, a.op));
+  if (bytes > 0) run_chosen(ex, a, reduction(ex, bytes, a));
 }
 template <class Executor>
 void intra(Executor& ex, const ExscanArguments& a) {
   const Count bytes = a.count * a.type->size();
-  if (bytes > 0) run_chosen(ex, a, situation(ex, bytes, a.op));
+  if (bytes > 0) run_chosen(ex, a, reduction(ex, bytes, a));
 }
 template <class Executor, class Arguments>
 void inter(Executor& ex, const Arguments&) {
@@ -220,6 +230,7 @@ void perform(Executor ex, const Arguments& arguments) {
   if (ex.comm().is_inter()) {
     inter(ex, arguments);
   } else {
+    ex.seek_team();
     intra(ex, arguments);
   }
 }

@@ -19,6 +19,8 @@ struct Situation {
   bool commutative = true;
   /// More ranks than cores: messages and wake-ups cost more than long paths.
   bool oversubscribed = false;
+  /// The members share a board (team/team.hpp), on which this call can be carried out.
+  bool in_team = false;
 
   [[nodiscard]] bool is_power_of_two() const { return (ranks & (ranks - 1)) == 0; }
   /// Flat trees are best: each rank but one wakes once.
@@ -31,6 +33,7 @@ using Condition = bool (*)(const Situation&);
 
 inline bool always(const Situation&) { return true; }
 inline bool never(const Situation&) { return false; }
+inline bool in_a_team(const Situation& s) { return s.in_team; }
 inline bool commutes(const Situation& s) { return s.commutative; }
 inline bool powers_of_two(const Situation& s) { return s.is_power_of_two(); }
 

@@ -16,6 +16,7 @@
 #include "collective/algorithm/reduce_scatter.hpp"
 #include "collective/algorithm/scan.hpp"
 #include "collective/algorithm/scatter.hpp"
+#include "collective/algorithm/shared.hpp"
 #include "collective/select/rule.hpp"
 
 namespace hawser::collective {
@@ -30,6 +31,7 @@ struct For {};
 template <class E>
 constexpr auto table(For<BarrierArguments>) {
   return std::to_array<Rule<E, BarrierArguments>>({
+      {"shared", in_a_team, always, on_team<E, BarrierArguments, shared_barrier>},
       {"linear", always, [](auto& s) { return s.wants_few_messages(0); }, barrier_linear},
       {"dissemination", always, always, barrier_dissemination},
   });
@@ -38,6 +40,7 @@ constexpr auto table(For<BarrierArguments>) {
 template <class E>
 constexpr auto table(For<BcastArguments>) {
   return std::to_array<Rule<E, BcastArguments>>({
+      {"shared", in_a_team, always, on_team<E, BcastArguments, shared_bcast>},
       {"linear", always, [](auto& s) { return s.ranks <= 3 || s.wants_few_messages(s.bytes); },
        bcast_linear},
       {"binomial", always,
@@ -52,6 +55,7 @@ constexpr auto table(For<BcastArguments>) {
 template <class E>
 constexpr auto table(For<GatherArguments>) {
   return std::to_array<Rule<E, GatherArguments>>({
+      {"shared", in_a_team, always, on_team<E, GatherArguments, shared_gather>},
       {"binomial", always,
        [](auto& s) { return !s.oversubscribed && s.ranks > 8 && s.bytes <= 2 * kib; },
        gather_binomial},
@@ -67,6 +71,7 @@ constexpr auto table(For<GathervArguments>) {
 template <class E>
 constexpr auto table(For<ScatterArguments>) {
   return std::to_array<Rule<E, ScatterArguments>>({
+      {"shared", in_a_team, always, on_team<E, ScatterArguments, shared_scatter>},
       {"binomial", always,
        [](auto& s) { return !s.oversubscribed && s.ranks > 8 && s.bytes <= 2 * kib; },
        scatter_binomial},
@@ -82,6 +87,7 @@ constexpr auto table(For<ScattervArguments>) {
 template <class E>
 constexpr auto table(For<AllgatherArguments>) {
   return std::to_array<Rule<E, AllgatherArguments>>({
+      {"shared", in_a_team, always, on_team<E, AllgatherArguments, shared_allgather>},
       {"linear", always, [](auto& s) { return s.wants_few_messages(s.bytes * s.ranks); },
        allgather_linear},
       {"recursive_doubling", powers_of_two, [](auto& s) { return s.bytes * s.ranks <= 64 * kib; },
@@ -102,6 +108,7 @@ constexpr auto table(For<AllgathervArguments>) {
 template <class E>
 constexpr auto table(For<AlltoallArguments>) {
   return std::to_array<Rule<E, AlltoallArguments>>({
+      {"shared", in_a_team, always, on_team<E, AlltoallArguments, shared_alltoall>},
       {"bruck", always, [](auto& s) { return s.bytes <= 256 && s.ranks >= 8; }, alltoall_bruck},
       {"linear", always, [](auto& s) { return s.bytes <= 32 * kib && s.ranks <= 64; },
        alltoall_linear},
@@ -128,6 +135,7 @@ constexpr auto table(For<AlltoallwArguments>) {
 template <class E>
 constexpr auto table(For<ReduceArguments>) {
   return std::to_array<Rule<E, ReduceArguments>>({
+      {"shared", in_a_team, always, on_team<E, ReduceArguments, shared_reduce>},
       {"linear", always, [](auto& s) { return s.ranks <= 3 || s.wants_few_messages(s.bytes); },
        reduce_linear},
       {"binomial", always, always, reduce_binomial},
@@ -137,6 +145,7 @@ constexpr auto table(For<ReduceArguments>) {
 template <class E>
 constexpr auto table(For<AllreduceArguments>) {
   return std::to_array<Rule<E, AllreduceArguments>>({
+      {"shared", in_a_team, always, on_team<E, AllreduceArguments, shared_allreduce>},
       {"linear", always, [](auto& s) { return s.wants_few_messages(s.bytes); }, allreduce_linear},
       {"recursive_doubling", always, [](auto& s) { return s.ranks <= 2 || s.bytes <= 16 * kib; },
        allreduce_recursive_doubling},
@@ -151,6 +160,7 @@ constexpr auto table(For<AllreduceArguments>) {
 template <class E>
 constexpr auto table(For<ReduceScatterArguments>) {
   return std::to_array<Rule<E, ReduceScatterArguments>>({
+      {"shared", in_a_team, always, on_team<E, ReduceScatterArguments, shared_reduce_scatter>},
       {"linear", always, [](auto& s) { return s.wants_few_messages(s.bytes); },
        reduce_scatter_linear},
       {"recursive_halving", commutes, [](auto& s) { return s.bytes <= 256 * kib; },
@@ -164,6 +174,7 @@ constexpr auto table(For<ReduceScatterArguments>) {
 template <class E>
 constexpr auto table(For<ScanArguments>) {
   return std::to_array<Rule<E, ScanArguments>>({
+      {"shared", in_a_team, always, on_team<E, ScanArguments, shared_scan>},
       {"linear", always, [](auto& s) { return s.ranks <= 3 || s.oversubscribed; }, scan_linear},
       {"recursive_doubling", always, always, scan_recursive_doubling},
   });
@@ -172,6 +183,7 @@ constexpr auto table(For<ScanArguments>) {
 template <class E>
 constexpr auto table(For<ExscanArguments>) {
   return std::to_array<Rule<E, ExscanArguments>>({
+      {"shared", in_a_team, always, on_team<E, ExscanArguments, shared_exscan>},
       {"linear", always, [](auto& s) { return s.ranks <= 3 || s.oversubscribed; }, exscan_linear},
       {"recursive_doubling", always, always, exscan_recursive_doubling},
   });

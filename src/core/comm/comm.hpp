@@ -6,7 +6,8 @@
 //             all members chose the same number, one number stands for all.
 // Ownership:  operations in flight hold references.
 // Threads:    immutable after creation, but for name, attributes, error handler, info (guarded by
-//             the user as the standard demands) and `peers` (guarded by the lane).
+//             the user as the standard demands), `peers` (guarded by the lane) and `companion`
+//             (of whom one collective at a time makes use).
 #pragma once
 
 #include <array>
@@ -90,6 +91,12 @@ class PeerCache {
   int shift_ = 32;  // 32 - log2(slots_.size())
 };
 
+/// What a layer above keeps for one communicator, and what ends with it.
+class Companion {
+ public:
+  virtual ~Companion() = default;
+};
+
 class Comm : public NamedObject {
  public:
   struct Description {
@@ -135,6 +142,10 @@ class Comm : public NamedObject {
   void set_info(Ref<Info> info) { info_ = std::move(info); }
 
   [[nodiscard]] PeerCache& peers() { return peers_; }
+  /// The companion of the collective layer; null at first.
+  [[nodiscard]] Companion* companion() const { return companion_.get(); }
+  void set_companion(std::unique_ptr<Companion> companion) { companion_ = std::move(companion); }
+
   /// The next tag for the messages of one collective call: equal on all members, since they call
   /// collectives in the same order.
   [[nodiscard]] int next_collective_tag() {
@@ -154,6 +165,7 @@ class Comm : public NamedObject {
   AttributeSet attributes_;
   Ref<Info> info_;
   PeerCache peers_;
+  std::unique_ptr<Companion> companion_;
 };
 
 }  // namespace hawser::core

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/copy.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 
 namespace hawser::p2p {
@@ -57,13 +56,8 @@ void ReceiveRequest::match(const MatchKey& key, std::uint64_t message_bytes) {
 void ReceiveRequest::store(std::uint64_t offset, std::span<const std::byte> data) {
   received += data.size();
   if (offset >= capacity || data.empty()) return;
-  const std::size_t bytes = std::min<std::uint64_t>(data.size(), capacity - offset);
-  if (buffer.type->is_dense()) {
-    base::copy_bytes(first_byte(buffer.data, *buffer.type) + offset, data.data(), bytes);
-  } else {
-    buffer.type->unpack(buffer.data, buffer.count, static_cast<Count>(offset), data.data(),
-                        static_cast<Count>(bytes));
-  }
+  const std::uint64_t bytes = std::min<std::uint64_t>(data.size(), capacity - offset);
+  unpack(buffer, static_cast<Count>(offset), data.data(), static_cast<Count>(bytes));
 }
 
 void ReceiveRequest::finish() {

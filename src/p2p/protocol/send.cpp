@@ -1,7 +1,6 @@
 // The sending half of ChannelBackend: choosing a protocol and starting it.
 #include <algorithm>
 
-#include "base/copy.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 
 namespace hawser::p2p {
@@ -14,13 +13,7 @@ using wire::FrameClass;
 namespace {
 
 void pack(const ConstBuffer& buffer, std::uint64_t offset, std::byte* out, std::size_t bytes) {
-  if (bytes == 0) return;
-  if (buffer.type->is_dense()) {
-    base::copy_bytes(out, first_byte(buffer.data, *buffer.type) + offset, bytes);
-  } else {
-    buffer.type->pack(buffer.data, buffer.count, static_cast<Count>(offset), out,
-                      static_cast<Count>(bytes));
-  }
+  p2p::pack(buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
 }
 
 wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes) {

@@ -31,6 +31,7 @@
 #include <optional>
 #include <span>
 
+#include "base/constant_time.hpp"
 #include "base/ids.hpp"
 
 namespace hawser::transport::shm {
@@ -65,9 +66,7 @@ inline std::optional<AttachPacket> parse_attach_packet(std::span<const std::byte
   if (packet.version != AttachPacket::version_value) return std::nullopt;
   if (packet.kind != AttachPacket::hello && packet.kind != AttachPacket::welcome)
     return std::nullopt;
-  std::byte difference{0};
-  for (std::size_t i = 0; i < key.size(); ++i) difference |= packet.key[i] ^ key[i];
-  if (difference != std::byte{0}) return std::nullopt;
+  if (!base::equal_in_constant_time(packet.key, key)) return std::nullopt;
   return packet;
 }
 

@@ -1,4 +1,4 @@
-#include "collective/executor/byte_type.hpp"
+#include "collective/byte_type.hpp"
 
 #include <cstring>
 

@@ -1,0 +1,42 @@
+// Collectives of a team: on a board in shared memory instead of messages. Data longer than the
+// board's room goes in rounds of it.
+//
+// In each function every member takes the same steps; which ones, follows from what all of them
+// know. The data of a step is written by the member that shows it and read by those who need it.
+// Reductions combine in rank order, so that all members get the same bits; their types are
+// contiguous (is_contiguous).
+#pragma once
+
+#include "collective/arguments.hpp"
+#include "collective/team/team.hpp"
+
+namespace hawser::collective {
+
+Result<void> shared_barrier(Team&, const BarrierArguments&);
+Result<void> shared_bcast(Team&, const BcastArguments&);
+Result<void> shared_gather(Team&, const GatherArguments&);
+Result<void> shared_scatter(Team&, const ScatterArguments&);
+Result<void> shared_allgather(Team&, const AllgatherArguments&);
+Result<void> shared_alltoall(Team&, const AlltoallArguments&);
+Result<void> shared_reduce(Team&, const ReduceArguments&);
+Result<void> shared_allreduce(Team&, const AllreduceArguments&);
+Result<void> shared_reduce_scatter(Team&, const ReduceScatterArguments&);
+Result<void> shared_scan(Team&, const ScanArguments&);
+Result<void> shared_exscan(Team&, const ExscanArguments&);
+
+/// For lengths and indices, which are never negative.
+inline std::size_t size_of(Count count) { return static_cast<std::size_t>(count); }
+
+/// Items of TYPE, one after the other, are plain bytes from the buffer's address on.
+inline bool is_contiguous(const Datatype& type) {
+  return type.is_dense() && type.true_lower_bound() == 0;
+}
+
+/// A function of the above as an entry of a selection table.
+template <class Executor, class Arguments, Result<void> (*function)(Team&, const Arguments&)>
+void on_team(Executor ex, const Arguments& arguments) {
+  Result<void> result = function(*ex.team(), arguments);
+  if (!result) ex.fail(result.take_error());
+}
+
+}  // namespace hawser::collective

@@ -1,0 +1,152 @@
+// The collectives of a team that move data.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collective/algorithm/buffers.hpp"
+#include "collective/algorithm/shared.hpp"
+#include "collective/executor/local_step.hpp"
+
+namespace hawser::collective {
+namespace {
+
+/// What one member shows of blocks of BYTES, COUNT of them at a time, step after step.
+class Rounds {
+ public:
+  Rounds(const Team& team, Count bytes, int count)
+      : bytes_(bytes), most_(static_cast<Count>(team.room()) / count) {}
+  [[nodiscard]] bool are_over() const { return offset_ >= bytes_; }
+  /// Where the round's part of each block begins, and its length.
+  [[nodiscard]] Count offset() const { return offset_; }
+  [[nodiscard]] Count length() const { return std::min(most_, bytes_ - offset_); }
+  void next() { offset_ += most_; }
+
+ private:
+  Count bytes_;
+  Count most_;
+  Count offset_ = 0;
+};
+
+}  // namespace
+
+Result<void> shared_barrier(Team& team, const BarrierArguments&) {
+  team.begin(0);
+  team.arrive();
+  team.await_all();
+  return {};
+}
+
+Result<void> shared_bcast(Team& team, const BcastArguments& a) {
+  const bool is_root = team.rank() == a.root;
+  Result<void> result;
+  for (Rounds round(team, bytes_of(a.buffer), 1); !round.are_over(); round.next()) {
+    const Count length = round.length();
+    if (is_root) {
+      p2p::pack(to_const(a.buffer), round.offset(), team.begin(size_of(length)), length);
+      team.arrive_expected();
+      continue;
+    }
+    team.begin(0);
+    team.arrive();
+    team.await(a.root);
+    if (team.bytes_of(a.root) != size_of(length)) {
+      result = Error(ErrorClass::truncate,
+                     fmt::format("the root broadcasts {} bytes where this process expects {}",
+                                 round.offset() + static_cast<Count>(team.bytes_of(a.root)),
+                                 bytes_of(a.buffer)));
+    } else {
+      p2p::unpack(a.buffer, round.offset(), team.shown_by(a.root, size_of(length)), length);
+    }
+  }
+  return result;
+}
+
+Result<void> shared_gather(Team& team, const GatherArguments& a) {
+  const bool is_root = team.rank() == a.root;
+  const Count bytes = is_root ? bytes_of(a.receive) : bytes_of(a.send);
+  if (is_root && !a.in_place)
+    HAWSER_TRY(copy_items(a.send, part(a.receive, a.root * a.receive.count, a.receive.count)));
+  for (Rounds round(team, bytes, 1); !round.are_over(); round.next()) {
+    const Count length = round.length();
+    if (!is_root) {
+      p2p::pack(a.send, round.offset(), team.begin(size_of(length)), length);
+      team.arrive();
+      continue;
+    }
+    team.begin(0);
+    team.arrive();
+    team.await_all();
+    for (int member = 0; member < team.size(); ++member)
+      if (member != a.root)
+        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
+                    team.shown_by(member, size_of(length)), length);
+  }
+  return {};
+}
+
+Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
+  const bool is_root = team.rank() == a.root;
+  const Count bytes = is_root ? bytes_of(a.send) : bytes_of(a.receive);
+  if (is_root && !a.in_place)
+    HAWSER_TRY(copy_items(part(a.send, a.root * a.send.count, a.send.count), a.receive));
+  for (Rounds round(team, bytes, team.size()); !round.are_over(); round.next()) {
+    const Count length = round.length();
+    const std::size_t shown = size_of(length) * size_of(team.size());
+    if (is_root) {
+      std::byte* place = team.begin(shown);
+      for (int member = 0; member < team.size(); ++member, place += length)
+        if (member != a.root)
+          p2p::pack(part(a.send, member * a.send.count, a.send.count), round.offset(), place,
+                    length);
+      team.arrive_expected();
+    } else {
+      team.begin(0);
+      team.arrive();
+      team.await(a.root);
+      p2p::unpack(a.receive, round.offset(), team.shown_by(a.root, shown) + length * team.rank(),
+                  length);
+    }
+  }
+  return {};
+}
+
+Result<void> shared_allgather(Team& team, const AllgatherArguments& a) {
+  const Buffer mine = part(a.receive, team.rank() * a.receive.count, a.receive.count);
+  if (!a.in_place) HAWSER_TRY(copy_items(a.send, mine));
+  for (Rounds round(team, bytes_of(a.receive), 1); !round.are_over(); round.next()) {
+    const Count length = round.length();
+    p2p::pack(to_const(mine), round.offset(), team.begin(size_of(length)), length);
+    team.arrive();
+    team.await_all();
+    for (int member = 0; member < team.size(); ++member)
+      if (member != team.rank())
+        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
+                    team.shown_by(member, size_of(length)), length);
+  }
+  return {};
+}
+
+Result<void> shared_alltoall(Team& team, const AlltoallArguments& a) {
+  const ConstBuffer send = a.in_place ? to_const(a.receive) : a.send;
+  const int me = team.rank();
+  if (!a.in_place)
+    HAWSER_TRY(copy_items(part(send, me * send.count, send.count),
+                          part(a.receive, me * a.receive.count, a.receive.count)));
+  for (Rounds round(team, bytes_of(a.receive), team.size()); !round.are_over(); round.next()) {
+    const Count length = round.length();
+    const std::size_t shown = size_of(length) * size_of(team.size());
+    std::byte* place = team.begin(shown);
+    for (int member = 0; member < team.size(); ++member, place += length)
+      if (member != me)
+        p2p::pack(part(send, member * send.count, send.count), round.offset(), place, length);
+    team.arrive();
+    team.await_all();
+    for (int member = 0; member < team.size(); ++member)
+      if (member != me)
+        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
+                    team.shown_by(member, shown) + length * me, length);
+  }
+  return {};
+}
+
+}  // namespace hawser::collective

@@ -1,0 +1,93 @@
+// Team: the members of an intracommunicator whose processes all live on this host, and the board
+// (hostmem/board.hpp) on which their blocking collectives meet.
+//
+// A collective is a row of steps. In each a member begins, writes what it shows, arrives, and waits
+// for those whose data it needs; nobody waits for who only listens.
+//
+// Ownership: kept by the communicator, ends with it. Owns the board's mapping; borrows the engine.
+// Threads:   one collective of a communicator at a time (the standard's rule).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/comm/comm.hpp"
+#include "hostmem/board.hpp"
+#include "memory/ledger/ledger.hpp"
+#include "p2p/engine.hpp"
+#include "platform/file.hpp"
+
+namespace hawser::collective {
+
+class Team final : public core::Companion {
+ public:
+  /// What a team takes of its process until it ends.
+  struct Upkeep {
+    memory::Ledger* ledger;
+    memory::Account account;           // of the board: its file, or address space only
+    std::atomic<std::int64_t>* teams;  // of the process; this one is among them
+  };
+  Team(p2p::Engine& engine, platform::Mapping memory, hostmem::Board board, int rank,
+       const Upkeep& upkeep);
+  ~Team() override;
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return static_cast<int>(board_.shape().members); }
+  /// The most bytes that a member can show in one step.
+  [[nodiscard]] std::size_t room() const { return board_.shape().bulk_bytes; }
+  /// One member knows that it is the last to arrive, and can work for all of them.
+  [[nodiscard]] bool has_last() const { return board_.shape().counted; }
+
+  /// Begins a step in which this member shows BYTES (at most room()): where to write them, aligned
+  /// to 16 bytes. Waits until nobody needs what stood there.
+  std::byte* begin(std::size_t bytes) {
+    engine_.wait_until([&] { return board_.may_begin(bytes); });
+    return board_.begin(bytes);
+  }
+  /// What begin() was told to show is written; others wait for all members, if for any.
+  void arrive() {
+    if (board_.arrive() || !has_last()) board_.wake_others();
+  }
+  /// The same where others wait for this member alone.
+  void arrive_expected() {
+    board_.arrive();
+    board_.wake_others();
+  }
+  /// The same where the last one makes the result (has_last() only): true if that is this member.
+  [[nodiscard]] bool arrive_perhaps_last() { return board_.arrive(); }
+  void show_result() {
+    board_.show_result();
+    board_.wake_others();
+  }
+
+  void await_all() {
+    engine_.wait_until([&] { return board_.have_all_arrived(); });
+  }
+  void await(int member) {
+    engine_.wait_until([&] { return board_.has_arrived(static_cast<std::uint32_t>(member)); });
+  }
+  void await_result() {
+    engine_.wait_until([&] { return board_.has_result(); });
+  }
+  /// The BYTES that MEMBER, who has arrived, shows in this step; valid until the next step begins.
+  [[nodiscard]] std::byte* shown_by(int member, std::size_t bytes) const {
+    return board_.place(static_cast<std::uint32_t>(member), bytes);
+  }
+  /// How many bytes that member says it shows.
+  [[nodiscard]] std::size_t bytes_of(int member) const {
+    return board_.bytes_of(static_cast<std::uint32_t>(member));
+  }
+  [[nodiscard]] std::byte* result(std::size_t bytes) const { return board_.result(bytes); }
+
+ private:
+  p2p::Engine& engine_;
+  const platform::Mapping memory_;
+  hostmem::Board board_;
+  const int rank_;
+  const Upkeep upkeep_;
+};
+
+}  // namespace hawser::collective

@@ -1,0 +1,47 @@
+#include "collective/team/teams.hpp"
+
+#include <algorithm>
+
+#include "platform/file.hpp"
+
+namespace hawser::collective {
+
+hostmem::BoardShape Teams::shape_for(int members) const {
+  constexpr std::int64_t bulk_bytes_max = 64 << 10;
+  const std::int64_t each =
+      std::clamp(settings_.shared_bytes / members, std::int64_t{1}, bulk_bytes_max);
+  return {.members = static_cast<std::uint32_t>(members),
+          .bulk_bytes =
+              static_cast<std::uint32_t>(platform::round_to_pages(static_cast<std::size_t>(each))),
+          .counted = engine_.is_oversubscribed() || members > uncounted_max};
+}
+
+Team* Teams::look_at(core::Comm& comm, int tag) {
+  if (comm.companion() == nullptr) comm.set_companion(std::make_unique<Seat>());
+  auto& seat = static_cast<Seat&>(*comm.companion());
+  const std::int64_t more = ++seat.calls - settings_.shared_after;
+  if (settings_.shared_after > 0 && more >= 0 && more % calls_between_attempts == 0 &&
+      can_be_team(comm))
+    seat.team = earn(comm, tag);
+  return seat.team.get();
+}
+
+bool Teams::can_be_team(const core::Comm& comm) const {
+  if (comm.size() < 2 || comm.size() > members_max) return false;
+  for (int member = 0; member < comm.size(); ++member) {
+    const auto local = host_->bootstrap->local_rank_of(comm.group().member(member).index);
+    if (!local || *local >= host_->wake_words.size()) return false;
+  }
+  return true;
+}
+
+std::unique_ptr<Team> Teams::earn(core::Comm& comm, int tag) {
+  // The place is reserved before asking, so that the limit is never passed.
+  const bool willing = teams_.fetch_add(1, std::memory_order_relaxed) < settings_.shared_max;
+  std::unique_ptr<Team> team =
+      assemble({engine_, ledger_, *host_, comm, tag, shape_for(comm.size()), teams_, willing});
+  if (team == nullptr) teams_.fetch_sub(1, std::memory_order_relaxed);
+  return team;
+}
+
+}  // namespace hawser::collective

@@ -1,0 +1,126 @@
+#include "collective/team/teams.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "tests/support/thread_backend.hpp"
+
+namespace hawser::collective {
+namespace {
+
+using test::Rank;
+using test::run_ranks;
+
+/// One member with its settings.
+struct Member {
+  Member(Rank& rank, const TeamSettings& settings)
+      : teams(rank.engine, ledger, TeamHost{&rank.host, rank.words, hostmem::FencePayer::waker},
+              settings) {}
+  /// The next blocking call on COMM.
+  Team* call(core::Comm& comm) { return teams.of(comm, comm.next_collective_tag()); }
+
+  memory::Ledger ledger;
+  Teams teams;
+};
+
+TEST(Teams, AreEarnedByCalls) {
+  run_ranks(3, false, [](Rank& rank) {
+    Member member(rank, {.shared_after = 3});
+    const auto world = rank.world();
+    EXPECT_EQ(member.call(*world), nullptr);
+    EXPECT_EQ(member.call(*world), nullptr);
+    Team* const team = member.call(*world);
+    ASSERT_NE(team, nullptr);
+    EXPECT_EQ(member.call(*world), team);
+    EXPECT_EQ(team->rank(), rank.rank);
+    EXPECT_EQ(team->size(), 3);
+    EXPECT_FALSE(team->has_last());
+    const auto account =
+        rank.rank == 0 ? memory::Account::collective : memory::Account::attachments;
+    EXPECT_GT(member.ledger.current_bytes(account), static_cast<std::int64_t>(team->room()));
+  });
+}
+
+TEST(Teams, ShareABoard) {
+  run_ranks(4, true, [](Rank& rank) {
+    Member member(rank, {.shared_after = 1});
+    const auto world = rank.world();
+    Team& team = *member.call(*world);
+    EXPECT_TRUE(team.has_last());
+    for (int round = 0; round < 100; ++round) {
+      const int mine = 1000 * round + rank.rank;
+      std::memcpy(team.begin(sizeof(mine)), &mine, sizeof(mine));
+      team.arrive();
+      team.await_all();
+      for (int other = 0; other < team.size(); ++other) {
+        int theirs = -1;
+        std::memcpy(&theirs, team.shown_by(other, sizeof(theirs)), sizeof(theirs));
+        EXPECT_EQ(theirs, 1000 * round + other);
+      }
+    }
+  });
+}
+
+TEST(Teams, AreNotMadeIfOneMemberHasNoRoom) {
+  run_ranks(3, false, [](Rank& rank) {
+    for (const int unwilling : {0, 2}) {
+      Member member(rank, {.shared_after = 1, .shared_max = rank.rank == unwilling ? 0 : 1});
+      const auto comm = rank.world(static_cast<std::uint64_t>(10 + unwilling));
+      EXPECT_EQ(member.call(*comm), nullptr);
+      EXPECT_EQ(member.ledger.current_bytes(memory::Account::collective), 0);
+      EXPECT_EQ(member.ledger.current_bytes(memory::Account::attachments), 0);
+    }
+  });
+}
+
+TEST(Teams, EndWithTheirCommunicatorAndMakeRoomForOthers) {
+  run_ranks(2, false, [](Rank& rank) {
+    Member member(rank, {.shared_after = 1, .shared_max = 1});
+    for (std::uint64_t id = 1; id <= 3; ++id) {
+      const auto comm = rank.world(id);
+      EXPECT_NE(member.call(*comm), nullptr) << id;
+      const auto other = rank.world(100 + id);
+      EXPECT_EQ(member.call(*other), nullptr) << id;
+    }
+    EXPECT_EQ(member.ledger.current_bytes(memory::Account::collective), 0);
+  });
+}
+
+TEST(Teams, WhoWasRefusedIsAskedAgainMuchLater) {
+  run_ranks(2, false, [](Rank& rank) {
+    Member member(rank, {.shared_after = 1, .shared_max = 1});
+    const auto waiting = rank.world(2);
+    {
+      const auto first = rank.world(1);
+      EXPECT_NE(member.call(*first), nullptr);
+      EXPECT_EQ(member.call(*waiting), nullptr);
+    }
+    int calls = 1;
+    while (member.call(*waiting) == nullptr && calls < 5000) ++calls;
+    EXPECT_EQ(calls, 1024);
+  });
+}
+
+TEST(Teams, NeverIfTheUserSaysSo) {
+  run_ranks(2, false, [](Rank& rank) {
+    Member member(rank, {.shared_after = 0});
+    const auto world = rank.world();
+    for (int i = 0; i < 2000; ++i) EXPECT_EQ(member.call(*world), nullptr);
+  });
+}
+
+TEST(Teams, AreForCommunicatorsOfOneHost) {
+  run_ranks(2, false, [](Rank& rank) {
+    // Whoever has no wake word here is not on this host.
+    Rank alone{rank.rank, rank.size, rank.engine, rank.host, rank.words.first(1)};
+    Member member(alone, {.shared_after = 1});
+    EXPECT_EQ(member.call(*rank.world()), nullptr);
+    EXPECT_EQ(member.call(*rank.comm(7, rank.rank, 1, 1)), nullptr);
+  });
+}
+
+}  // namespace
+}  // namespace hawser::collective

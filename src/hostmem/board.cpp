@@ -1,0 +1,30 @@
+#include "hostmem/board.hpp"
+
+#include <new>
+
+namespace hawser::hostmem {
+
+void Board::initialize(std::byte* memory, const BoardShape& shape) {
+  new (memory)
+      BoardHeader{board_magic, shape.members, shape.bulk_bytes, shape.counted ? 1U : 0U, 0};
+}
+
+bool Board::is_valid(const std::byte* memory, const BoardShape& shape) {
+  const auto& header = *std::launder(reinterpret_cast<const BoardHeader*>(memory));
+  return header.magic == board_magic && header.members == shape.members &&
+         header.bulk_bytes == shape.bulk_bytes && header.counted == (shape.counted ? 1U : 0U);
+}
+
+Board::Board(std::byte* memory, const BoardShape& shape, std::uint32_t me,
+             std::vector<WakeWord*> words, Waker waker)
+    : shape_(shape),
+      counts_(reinterpret_cast<StepCount*>(memory + sizeof(Cell))),
+      cells_(reinterpret_cast<Cell*>(memory + sizeof(Cell) + steps_kept * sizeof(StepCount))),
+      bulk_(memory + shape.bulk_offset()),
+      me_(me),
+      words_(std::move(words)),
+      waker_(waker) {
+  words_.erase(words_.begin() + me);
+}
+
+}  // namespace hawser::hostmem

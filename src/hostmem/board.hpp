@@ -1,0 +1,201 @@
+// Board: memory in which a fixed set of local processes, the members, meet step by step: each shows
+// the others what it has, and sees what they show. Collectives of one host are made of such steps.
+//
+//   0              +----------------------------------+
+//                  | BoardHeader                      |  constant
+//                  +----------------------------------+
+//                  | StepCount × steps_kept           |  who has arrived, counted
+//                  +----------------------------------+
+//                  | Cell × steps_kept × (members + 1)|  a step's cells stand side by side; the
+//                  |                                  |  last is the result
+//                  +----------------------------------+ bulk_offset (page aligned)
+//                  | bulk area × (members + 1)        |  what is longer than a cell's payload:
+//                  |   each bulk_steps × bulk_bytes   |  the last is the results'
+//                  +----------------------------------+ bytes
+//
+// Step:      begin() gives the member the next step's number and the place for its data; arrive()
+//            makes them visible. Each member takes every step, in the same order.
+// Arrival:   of one member: its cell bears the step's number. Of all: their cells do, or, on a
+//            counted board, the step's count is full. A count costs each member one atomic addition
+//            and saves it from looking at every cell, and it tells the last one that it is the
+//            last: good where ranks outnumber cores.
+// Reuse:     who has arrived at a step is done with all earlier ones. So a place of step s may be
+//            written again once all have arrived at step s + 1, and begin() must wait for that
+//            (may_begin()); steps_kept and bulk_steps say how far members may run ahead.
+// Result:    what the one member that the others wait for has made of a step's data.
+// Ordering:  a cell's number is stored with release after its data, and loaded with acquire. All
+//            additions to a count form one release sequence.
+// Waking:    who makes visible what others may wait for wakes those who sleep (wake.hpp); which
+//            arrivals that are, the user of the board knows.
+// Crash safety: no lock. A member that ends never arrives, and the others wait for it in vain, as
+//            for a message; it leaves nothing behind, for the memory has no name.
+// Trust:     members are processes of one user and one job. Numbers from the memory never become
+//            addresses; lengths are the reader's own.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hostmem/wake.hpp"
+#include "platform/file.hpp"
+
+namespace hawser::hostmem {
+
+inline constexpr std::uint32_t steps_kept = 16;
+inline constexpr std::uint32_t bulk_steps = 4;
+inline constexpr std::uint64_t board_magic = 0x3144524f42535748ULL;  // "HWSBORD1"
+
+struct BoardShape {
+  std::uint32_t members = 1;
+  std::uint32_t bulk_bytes = 4096;  // of one member in one step; whole pages
+  bool counted = false;
+
+  [[nodiscard]] std::size_t bulk_offset() const;
+  [[nodiscard]] std::size_t bytes() const {
+    return bulk_offset() + std::size_t{members + 1} * bulk_steps * bulk_bytes;
+  }
+};
+
+struct BoardHeader {
+  std::uint64_t magic;
+  std::uint32_t members;
+  std::uint32_t bulk_bytes;
+  std::uint32_t counted;
+  std::uint32_t reserved;
+};
+
+struct alignas(64) StepCount {
+  std::atomic<std::uint64_t> arrivals;  // of all steps that used this place so far
+};
+
+/// Two cache lines, which processors like to fetch together.
+struct alignas(128) Cell {
+  std::atomic<std::uint64_t> step;
+  std::uint64_t bytes;  // of the data, wherever it lies
+  std::byte payload[112];
+};
+static_assert(sizeof(Cell) == 128);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+inline constexpr std::size_t cell_payload_bytes = sizeof(Cell::payload);
+
+inline std::size_t BoardShape::bulk_offset() const {
+  return platform::round_to_pages(sizeof(Cell) + steps_kept * sizeof(StepCount) +
+                                  std::size_t{steps_kept} * (members + 1) * sizeof(Cell));
+}
+
+class Board {
+ public:
+  /// Zeroed MEMORY of SHAPE.bytes() becomes a board.
+  static void initialize(std::byte* memory, const BoardShape& shape);
+  /// Whether MEMORY is a board of SHAPE.
+  static bool is_valid(const std::byte* memory, const BoardShape& shape);
+
+  /// WORDS: the members' wake words. ME: which member this process is.
+  Board(std::byte* memory, const BoardShape& shape, std::uint32_t me, std::vector<WakeWord*> words,
+        Waker waker);
+
+  [[nodiscard]] const BoardShape& shape() const { return shape_; }
+  [[nodiscard]] std::uint64_t step() const { return step_; }
+
+  /// Whether the next step may be begun with BYTES of data.
+  bool may_begin(std::size_t bytes) {
+    const std::uint32_t kept = bytes > cell_payload_bytes ? bulk_steps : steps_kept;
+    return step_ + 1 <= kept || have_all_arrived(step_ + 2 - kept);
+  }
+  /// Begins it: where this member's data goes (at most bulk_bytes), aligned to 16 bytes.
+  std::byte* begin(std::size_t bytes) {
+    ++step_;
+    bytes_ = bytes;
+    return place(me_, bytes);
+  }
+  /// This member's data is written. True if all others have arrived before (counted boards only).
+  bool arrive() {
+    publish(cell(step_, me_), bytes_);
+    return shape_.counted && count_arrival();
+  }
+
+  /// Whether MEMBER has arrived at the present step.
+  [[nodiscard]] bool has_arrived(std::uint32_t member) const {
+    return cell(step_, member).step.load(std::memory_order_acquire) >= step_;
+  }
+  [[nodiscard]] bool have_all_arrived() { return have_all_arrived(step_); }
+
+  /// How many bytes MEMBER, who has arrived, says that it shows.
+  [[nodiscard]] std::size_t bytes_of(std::uint32_t member) const {
+    return cell(step_, member).bytes;
+  }
+  /// Where MEMBER's data of the present step lies, if it is of BYTES.
+  [[nodiscard]] std::byte* place(std::uint32_t member, std::size_t bytes) const {
+    if (bytes <= cell_payload_bytes) return cell(step_, member).payload;
+    return bulk_ + (std::size_t{member} * bulk_steps + step_ % bulk_steps) * shape_.bulk_bytes;
+  }
+  /// The place of the present step's result; the same rules.
+  [[nodiscard]] std::byte* result(std::size_t bytes) const { return place(shape_.members, bytes); }
+  /// The result of the present step is complete.
+  void show_result() { publish(cell(step_, shape_.members), 0); }
+  [[nodiscard]] bool has_result() const { return has_arrived(shape_.members); }
+
+  /// Wakes every other member that sleeps.
+  void wake_others() const { waker_.wake_all(words_); }
+
+ private:
+  [[nodiscard]] Cell& cell(std::uint64_t step, std::uint32_t member) const {
+    return cells_[(step % steps_kept) * (shape_.members + 1) + member];
+  }
+  void publish(Cell& cell, std::size_t bytes) const {
+    cell.bytes = bytes;
+    cell.step.store(step_, std::memory_order_release);
+  }
+  /// What the count of STEP is once all have arrived.
+  [[nodiscard]] std::uint64_t full_count(std::uint64_t step) const {
+    return ((step - 1) / steps_kept + 1) * shape_.members;
+  }
+  bool count_arrival() {
+    StepCount& count = counts_[step_ % steps_kept];
+    const bool last =
+        count.arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 == full_count(step_);
+    if (last) all_arrived_ = step_;
+    return last;
+  }
+  bool have_all_arrived(std::uint64_t step) {
+    if (step <= all_arrived_) return true;
+    const bool all = shape_.counted
+                         ? counts_[step % steps_kept].arrivals.load(std::memory_order_acquire) >=
+                               full_count(step)
+                         : find_all(step);
+    if (all) all_arrived_ = step;
+    return all;
+  }
+  /// Goes on with the first member that was missing before.
+  bool find_all(std::uint64_t step) {
+    if (step != looked_for_) {
+      looked_for_ = step;
+      found_ = 0;
+    }
+    while (found_ < shape_.members &&
+           cell(step, found_).step.load(std::memory_order_acquire) >= step)
+      ++found_;
+    return found_ == shape_.members;
+  }
+
+  BoardShape shape_;
+  StepCount* counts_;
+  Cell* cells_;
+  std::byte* bulk_;
+  std::uint32_t me_;
+  std::vector<WakeWord*> words_;  // of the other members
+  Waker waker_;
+  std::uint64_t step_ = 0;         // the present one; the first is 1
+  std::size_t bytes_ = 0;          // of our data in it
+  std::uint64_t all_arrived_ = 0;  // the latest step of which we know that all have arrived
+  std::uint64_t looked_for_ = 0;
+  std::uint32_t found_ = 0;  // members known to have arrived at looked_for_
+};
+
+}  // namespace hawser::hostmem

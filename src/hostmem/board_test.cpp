@@ -1,0 +1,199 @@
+#include "hostmem/board.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <thread>
+
+namespace hawser::hostmem {
+namespace {
+
+/// Memory of a board, and the wake words of its members.
+class Room {
+ public:
+  explicit Room(const BoardShape& shape)
+      : shape_(shape),
+        memory_(static_cast<std::byte*>(std::aligned_alloc(4096, shape.bytes()))),
+        words_(shape.members) {
+    std::memset(memory_.get(), 0, shape.bytes());
+    Board::initialize(memory_.get(), shape);
+  }
+  [[nodiscard]] Board board(std::uint32_t member) {
+    std::vector<WakeWord*> words;
+    for (WakeWord& word : words_) words.push_back(&word);
+    return {memory_.get(), shape_, member, std::move(words), Waker(FencePayer::waker)};
+  }
+  WakeWord& word(std::uint32_t member) { return words_[member]; }
+  std::byte* memory() { return memory_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  BoardShape shape_;
+  std::unique_ptr<std::byte, Free> memory_;
+  std::vector<WakeWord> words_;
+};
+
+/// One member: waits by sleeping, so that a wake-up that is missing hangs it.
+class Member {
+ public:
+  Member(Room& room, std::uint32_t number)
+      : board(room.board(number)), sleeper_(room.word(number), FencePayer::waker) {}
+  template <class Done>
+  void await(Done done) {
+    while (!done()) {
+      const std::uint32_t ticket = sleeper_.announce();
+      if (done()) {
+        sleeper_.cancel();
+      } else {
+        sleeper_.sleep(ticket);
+      }
+    }
+  }
+  std::byte* begin(std::size_t bytes) {
+    await([&] { return board.may_begin(bytes); });
+    return board.begin(bytes);
+  }
+  Board board;
+
+ private:
+  Sleeper sleeper_;
+};
+
+std::byte pattern(std::uint64_t step, std::uint32_t member, std::size_t i) {
+  return static_cast<std::byte>(step * 31 + member * 7 + i);
+}
+void fill(std::byte* place, std::uint64_t step, std::uint32_t member, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i) place[i] = pattern(step, member, i);
+}
+bool is_filled(const std::byte* place, std::uint64_t step, std::uint32_t member,
+               std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i)
+    if (place[i] != pattern(step, member, i)) return false;
+  return true;
+}
+
+/// A row of steps that all members take alike, by a seed.
+struct StepPlan {
+  enum class Kind : std::uint8_t { all_look, one_shows, one_looks, last_works };
+  Kind kind;
+  std::size_t bytes;
+  std::uint32_t one;
+};
+std::vector<StepPlan> make_plan(const BoardShape& shape, unsigned seed, int steps) {
+  std::mt19937 random(seed);
+  std::vector<StepPlan> plan;
+  for (int i = 0; i < steps; ++i) {
+    const std::size_t most = random() % 3 == 0 ? shape.bulk_bytes : cell_payload_bytes;
+    plan.push_back({static_cast<StepPlan::Kind>(random() % (shape.counted ? 4 : 3)),
+                    random() % (most + 1), static_cast<std::uint32_t>(random() % shape.members)});
+  }
+  return plan;
+}
+
+/// True if everything that MEMBER looked at was right.
+bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint32_t members) {
+  using Kind = StepPlan::Kind;
+  Board& board = member.board;
+  const bool shows = plan.kind != Kind::one_shows || me == plan.one;
+  std::byte* place = member.begin(shows ? plan.bytes : 0);
+  const std::uint64_t step = board.step();
+  if (shows) fill(place, step, me, plan.bytes);
+  const auto right = [&](std::uint32_t other) {
+    return board.bytes_of(other) == plan.bytes &&
+           is_filled(board.place(other, plan.bytes), step, other, plan.bytes);
+  };
+  const bool last = board.arrive();
+  if (plan.kind == Kind::last_works) {
+    if (last) {
+      fill(board.result(plan.bytes), step, members, plan.bytes);
+      board.show_result();
+      board.wake_others();
+    } else {
+      member.await([&] { return board.has_result(); });
+    }
+    return is_filled(board.result(plan.bytes), step, members, plan.bytes);
+  }
+  if (last || !board.shape().counted || (plan.kind == Kind::one_shows && shows))
+    board.wake_others();
+  if (plan.kind == Kind::one_shows) {
+    member.await([&] { return board.has_arrived(plan.one); });
+    return right(plan.one);
+  }
+  if (plan.kind == Kind::one_looks && me != plan.one) return true;
+  member.await([&] { return board.have_all_arrived(); });
+  bool all_right = true;
+  for (std::uint32_t other = 0; other < members; ++other) all_right &= right(other);
+  return all_right;
+}
+
+class BoardTest : public testing::TestWithParam<BoardShape> {};
+
+TEST_P(BoardTest, ShowsEveryMemberWhatTheOthersShow) {
+  const BoardShape shape = GetParam();
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    Room room(shape);
+    const auto plan = make_plan(shape, seed, 2000);
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong{0};
+    for (std::uint32_t me = 0; me < shape.members; ++me) {
+      threads.emplace_back([&, me] {
+        Member member(room, me);
+        for (const StepPlan& step : plan)
+          if (!take_step(member, me, step, shape.members)) ++wrong;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0) << "seed " << seed;
+  }
+}
+
+TEST_P(BoardTest, LetsAMemberRunAheadAsFarAsPlacesAreKept) {
+  Room room(GetParam());
+  Board board = room.board(0);
+  for (std::uint32_t step = 0; step < steps_kept; ++step) {
+    ASSERT_TRUE(board.may_begin(cell_payload_bytes)) << step;
+    EXPECT_EQ(board.may_begin(cell_payload_bytes + 1), step < bulk_steps) << step;
+    board.begin(0);
+    board.arrive();
+  }
+  EXPECT_FALSE(board.may_begin(0));
+  // All others arrive at the first two steps: the first one's place is free.
+  for (std::uint32_t member = 1; member < GetParam().members; ++member) {
+    Board other = room.board(member);
+    for (int step = 0; step < 2; ++step) {
+      other.begin(0);
+      other.arrive();
+    }
+  }
+  EXPECT_TRUE(board.may_begin(0));
+  board.begin(0);
+  board.arrive();
+  EXPECT_FALSE(board.may_begin(0));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, BoardTest,
+                         testing::Values(BoardShape{2, 4096, false}, BoardShape{2, 4096, true},
+                                         BoardShape{5, 8192, false}, BoardShape{5, 4096, true}),
+                         [](const auto& instance) {
+                           return std::to_string(instance.param.members) +
+                                  (instance.param.counted ? "Counted" : "Flagged");
+                         });
+
+TEST(Board, IsRecognisedByItsShape) {
+  const BoardShape shape{3, 4096, true};
+  Room room(shape);
+  EXPECT_TRUE(Board::is_valid(room.memory(), shape));
+  EXPECT_FALSE(Board::is_valid(room.memory(), {4, 4096, true}));
+  EXPECT_FALSE(Board::is_valid(room.memory(), {3, 8192, true}));
+  EXPECT_FALSE(Board::is_valid(room.memory(), {3, 4096, false}));
+  std::memset(room.memory(), 0, 8);
+  EXPECT_FALSE(Board::is_valid(room.memory(), shape));
+}
+
+}  // namespace
+}  // namespace hawser::hostmem
