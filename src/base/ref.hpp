@@ -35,6 +35,9 @@ class RefCounted {
   }
   /// Never deletes this object from now on.
   void pin() const { references_.store(pinned, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_pinned() const {
+    return references_.load(std::memory_order_relaxed) == pinned;
+  }
   [[nodiscard]] std::uint32_t reference_count() const {
     return references_.load(std::memory_order_relaxed);
   }

@@ -17,6 +17,7 @@ HandleTable::~HandleTable() {
 }
 
 std::uint64_t HandleTable::insert(Ref<core::Object> object) {
+  if (object->is_pinned() && object->handle() != 0) return object->handle();
   const std::uint32_t index = pop_free();
   if (index == none) [[unlikely]]
     return 0;
@@ -43,6 +44,7 @@ std::uint64_t HandleTable::share(Ref<core::Object> object) {
 Ref<core::Object> HandleTable::erase(std::uint64_t handle) {
   core::Object* const object = find(handle);
   if (object == nullptr) return {};
+  if (object->is_pinned()) return Ref<core::Object>::share(object);
   const auto index = static_cast<std::uint32_t>((handle & index_mask) - first_index);
   Slot& slot = slot_at(index);
   // Requests and messages are never shared; they needn't pay for the lock.

@@ -69,7 +69,8 @@ class HandleTable {
     return slot->object;
   }
 
-  /// Gives a new object, that has no handle yet, its handle. Zero: 2^24 handles are in use.
+  /// Gives a new object, that has no handle yet, its handle. Zero: 2^24 handles are in use. A
+  /// pinned object keeps the handle of its first time for ever.
   std::uint64_t insert(Ref<core::Object> object);
   /// For objects that may be shown to the user more than once (the group of a communicator): an
   /// object that has a handle keeps it, and needs one more erase() before the handle is stale.

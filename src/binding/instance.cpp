@@ -47,6 +47,7 @@ Result<void> Instance::create(Runtime& runtime) {
   runtime.attributes().appnum = placement.app_number;
   runtime.attributes().universe_size = placement.universe_size;
   runtime.attach(process_.get(), this);
+  runtime.show<core::Request>(process_->engine().sent());  // before threads can
   bootstrap_->report_initialized();
   return {};
 }

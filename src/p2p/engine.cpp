@@ -97,6 +97,10 @@ Result<Ref<Request>> Engine::isend(const ConstBuffer& buffer, const Envelope& en
   if (envelope.peer == proc_null)
     return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::send));
   const LaneLock lock(*this);
+  if (mode != SendMode::synchronous && backend_.try_send(buffer, envelope)) [[likely]] {
+    if (threaded_) notify();
+    return sent();
+  }
   Result<Ref<Request>> request = backend_.isend(buffer, envelope, mode);
   if (threaded_) notify();
   return request;

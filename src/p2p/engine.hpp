@@ -34,6 +34,18 @@ class ProgressSource {
   std::atomic<bool> idle_{true};
 };
 
+/// The request of every send that was complete when its call returned: there is nothing to tell one
+/// from another, so that one serves for all. Never freed.
+class SentRequest final : public Request {
+ public:
+  SentRequest() : Request(core::RequestKind::send) {
+    set_complete();
+    pin();
+  }
+  ~SentRequest() override = default;
+  Result<void> cancel() override { return {}; }
+};
+
 class Engine {
  public:
   Engine(Backend& backend, Waiter& waiter) : backend_(backend), waiter_(waiter) {}
@@ -73,6 +85,8 @@ class Engine {
   void add_source(ProgressSource& source);
   void remove_source(ProgressSource& source);
 
+  /// What isend() returns where the message has left already.
+  [[nodiscard]] Ref<Request> sent() { return Ref<Request>::share(&sent_); }
   [[nodiscard]] Backend& backend() { return backend_; }
   [[nodiscard]] Waiter& waiter() { return waiter_; }
   /// Ranks on this host outnumber its cores: collectives prefer few wake-ups over short paths.
@@ -87,6 +101,7 @@ class Engine {
   std::recursive_mutex mutex_;
   std::atomic<int> sleepers_{0};
   std::vector<ProgressSource*> sources_;
+  SentRequest sent_;
 };
 
 /// Holds the lane lock of an Engine for a scope, if the process is threaded.

@@ -31,6 +31,17 @@ void register_shm(base::ParameterRegistry& registry, transport::shm::Settings& s
                 .unit = "bytes",
                 .min = 4096,
                 .max = 8 << 20});
+  registry.add("shm.ring_long_bytes", &shm.ring_long_bytes,
+               {.sentence = "Room that a ring gets in addition once it has carried many frames of "
+                            "4 KiB and more; best above the size of a core's own cache.",
+                .unit = "bytes",
+                .min = 65536,
+                .max = 64 << 20});
+  registry.add("shm.long_rings_max", &shm.long_rings_max,
+               {.sentence = "Rings in a process's memory that get such room at a time.",
+                .unit = "rings",
+                .min = 0,
+                .max = 65536});
   registry.add("shm.rings_max", &shm.rings_max,
                {.sentence = "Rings that a process has address space for.",
                 .unit = "rings",
@@ -63,6 +74,12 @@ void register_p2p(base::ParameterRegistry& registry, p2p::ProtocolSettings& p2p)
   registry.add("p2p.credit_bytes", &p2p.credit_bytes,
                {.sentence = "Payload of unexpected messages that a sender may leave at one "
                             "receiver; beyond it the sender keeps the data.",
+                .unit = "bytes",
+                .min = 0,
+                .max = std::int64_t{1} << 40});
+  registry.add("p2p.stream_bytes_max", &p2p.stream_bytes_max,
+               {.sentence = "Messages up to this length go through a ring as a stream, within the "
+                            "credit; longer ones are asked for first.",
                 .unit = "bytes",
                 .min = 0,
                 .max = std::int64_t{1} << 40});

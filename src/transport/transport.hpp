@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,6 +84,10 @@ class Link {
   /// Room for one frame of BYTES (at most frame_bytes_max), 8-byte aligned; null if there is none
   /// now. Must be followed at once by commit(): peers may be waiting behind it.
   virtual std::byte* reserve(ChannelKind kind, std::size_t bytes) = 0;
+  /// Copies a long run of BYTES into a reserved frame, by whatever way is quickest to this peer.
+  virtual void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+  }
   /// Makes the reserved frame visible to the peer and wakes it if it sleeps.
   virtual void commit(ChannelKind kind) = 0;
 

@@ -5,7 +5,7 @@
 //   channel.send_rules   size <= 32K -> self
 //                        size <= 8192 -> ring
 //                        size <= 448 -> shared_queue
-//                        size <= 2M and not oversubscribed -> ring
+//                        not oversubscribed -> ring
 //                        true -> single_copy
 //                        true -> ring
 //                        true -> shared_queue
@@ -42,7 +42,7 @@ using transport::ChannelSet;
 struct PolicySettings {
   std::string send_rules =
       "size <= 32K -> self; size <= 8192 -> ring; size <= 448 -> shared_queue; "
-      "size <= 2M and not oversubscribed -> ring; true -> single_copy; true -> ring; true -> "
+      "not oversubscribed -> ring; true -> single_copy; true -> ring; true -> "
       "shared_queue";
   std::string earn_rules = "messages >= 16 -> ring";
   std::int64_t rings_asked_max = 16;    // rings to peers that this process asks for

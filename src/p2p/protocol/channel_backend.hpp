@@ -30,6 +30,7 @@ namespace hawser::p2p {
 struct ProtocolSettings {
   std::int64_t credit_bytes = 1 << 18;             // unexpected eager payload per sender
   std::int64_t single_copy_chunk_bytes = 1 << 20;  // copied at a time, between other progress
+  std::int64_t stream_bytes_max = 128 << 10;       // longer messages are asked for before they go
 };
 
 class ChannelBackend final : public Backend, public channel::FrameHandler {
@@ -72,15 +73,25 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   struct Stored : UnexpectedMessage {
     channel::Endpoint* from;
     wire::RendezvousHeader rendezvous;
-    bool is_eager;
-    std::vector<std::byte> payload;
+    wire::FrameClass frame_class;
+    std::vector<std::byte> payload;  // grows while a stream comes in
   };
   class ProbedMessage;
+  /// A stream that is coming in, to one of the two.
+  struct Stream {
+    channel::Endpoint* from;
+    std::uint64_t token;  // the sender's
+    ReceiveRequest* request;
+    Stored* stored;
+  };
 
   // send.cpp
   channel::Endpoint& endpoint_of(const Envelope& envelope);
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                        std::size_t bytes, SendMode mode) const;
+  static std::size_t fragment_bytes(std::uint64_t message_bytes);
+  [[nodiscard]] bool is_streamed(channel::ChannelKind kind, std::size_t bytes) const;
+  bool start_stream(SendRequest& request, channel::ChannelKind kind, const Envelope& envelope);
   bool send_eager(channel::Endpoint& endpoint, channel::ChannelKind kind, const ConstBuffer& buffer,
                   const Envelope& envelope, std::size_t bytes);
   void start_rendezvous(SendRequest& request, const Envelope& envelope, SendProtocol protocol,
@@ -93,7 +104,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                   std::span<const std::byte> body);
   void store_unexpected(channel::Endpoint& from, const MatchKey& key, const wire::Arrival& arrival);
   void deliver(ReceiveRequest& request, channel::Endpoint& from, const MatchKey& key,
-               const wire::RendezvousHeader& rendezvous, bool is_eager,
+               const wire::RendezvousHeader& rendezvous, wire::FrameClass frame_class,
                std::span<const std::byte> payload);
   void deliver_stored(ReceiveRequest& request, Stored& message);
   void drop_stored(Stored& message);
@@ -101,6 +112,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   [[nodiscard]] const channel::Endpoint* lost_sender(const Comm& comm, int source) const;
   void fail_posted();
   void give_up(ReceiveRequest& posted, const channel::Endpoint& lost);
+  void forget_stream(const Stored& message);
   void return_credit(channel::Endpoint& from, std::size_t payload_bytes);
 
   // transfer.cpp
@@ -112,7 +124,11 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
   void on_data(channel::Endpoint& from, channel::ChannelKind kind, std::span<const std::byte> body);
   void on_finished(channel::Endpoint& from, std::span<const std::byte> body);
+  bool push_pipelines();
   bool push_pipeline(SendRequest& request);
+  bool push_fragment(SendRequest& request);
+  void follow_stream(ReceiveRequest& request);
+  void on_stream_data(channel::Endpoint& from, std::span<const std::byte> body);
   void complete_send(SendRequest& request);
 
   channel::EndpointTable& endpoints_;
@@ -125,6 +141,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   base::SlotMap<ReceiveRequest> receives_by_frames_;
   std::vector<SendRequest*> pipelines_;         // with data frames to send
   std::vector<ReceiveRequest*> single_copies_;  // with chunks to copy
+  std::vector<Stream> streams_;                 // that are coming in
   base::SizeHistogram sent_sizes_;
   std::array<std::uint64_t, send_protocols.size()> sends_{};
   std::array<std::uint64_t, fetch_protocols.size()> fetches_{};

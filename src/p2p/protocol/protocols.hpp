@@ -19,9 +19,10 @@ struct SendSituation {
   std::size_t inline_room;  // payload that may go along with a rendezvous header
   bool has_credit;          // for this payload, if it should be unexpected
   bool is_synchronous;
+  bool is_streamed;  // longer than what goes in one frame on a channel that carries long frames
 };
 
-enum class SendProtocol : std::uint8_t { eager, rendezvous_with_data, rendezvous };
+enum class SendProtocol : std::uint8_t { stream, eager, rendezvous_with_data, rendezvous };
 
 struct SendEntry {
   SendProtocol protocol;
@@ -30,7 +31,14 @@ struct SendEntry {
   std::string_view sentence;
 };
 
-inline constexpr std::array<SendEntry, 3> send_protocols = {{
+inline constexpr std::array<SendEntry, 4> send_protocols = {{
+    {SendProtocol::stream, "stream",
+     [](const SendSituation& s) {
+       return s.has_frames && !s.is_synchronous && s.has_credit && s.is_streamed;
+     },
+     "the message in a row of frames, unasked; the receiver copies while the sender does, and "
+     "keeps "
+     "what is unexpected"},
     {SendProtocol::eager, "eager",
      [](const SendSituation& s) {
        return s.has_frames && !s.is_synchronous && s.has_credit && s.bytes <= s.eager_room;

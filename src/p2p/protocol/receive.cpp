@@ -33,13 +33,17 @@ Status status_of(const MatchKey& key, std::uint64_t bytes) {
 /// its data goes with it.
 class ChannelBackend::ProbedMessage final : public Message {
  public:
-  ProbedMessage(Ref<Comm> comm, std::unique_ptr<Stored> stored)
+  ProbedMessage(ChannelBackend& backend, Ref<Comm> comm, std::unique_ptr<Stored> stored)
       : Message(std::move(comm), status_of(stored->node.key, stored->rendezvous.total)),
+        backend_(backend),
         stored_(std::move(stored)) {}
   std::unique_ptr<Stored> take() { return std::move(stored_); }
 
  private:
-  ~ProbedMessage() override = default;
+  ~ProbedMessage() override {
+    if (stored_) backend_.forget_stream(*stored_);
+  }
+  ChannelBackend& backend_;
   std::unique_ptr<Stored> stored_;
 };
 
@@ -115,8 +119,9 @@ Result<Ref<Message>> ChannelBackend::improbe(const Envelope& envelope) {
   if (!*found) return Ref<Message>();
   UnexpectedMessage* message = match_.find_unexpected(key_for(envelope));
   match_.remove(*message);
-  return Ref<Message>(base::make_ref<ProbedMessage>(
-      Ref<Comm>::share(envelope.comm), std::unique_ptr<Stored>(static_cast<Stored*>(message))));
+  return Ref<Message>(
+      base::make_ref<ProbedMessage>(*this, Ref<Comm>::share(envelope.comm),
+                                    std::unique_ptr<Stored>(static_cast<Stored*>(message))));
 }
 
 Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> message) {
@@ -136,6 +141,7 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const 
   switch (frame_class) {
     case FrameClass::eager:
     case FrameClass::rendezvous:
+    case FrameClass::stream:
       on_arrival(from, kind, frame_class, body);
       return;
     case FrameClass::clear_to_send:
@@ -143,6 +149,9 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const 
       return;
     case FrameClass::data:
       on_data(from, kind, body);
+      return;
+    case FrameClass::stream_data:
+      on_stream_data(from, body);
       return;
     case FrameClass::finished:
       on_finished(from, body);
@@ -160,7 +169,11 @@ void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind, FrameClass fra
                                 std::span<const std::byte> body) {
   const std::optional<wire::Arrival> arrival = wire::parse_arrival(frame_class, body);
   if (!arrival) return;
-  from.count_received(arrival->is_eager ? kind : ChannelKind::single_copy,
+  // What we may have to keep is bounded by the credit that we gave.
+  if (frame_class == FrameClass::stream &&
+      arrival->rendezvous.total > static_cast<std::uint64_t>(settings_.credit_bytes))
+    return;
+  from.count_received(frame_class == FrameClass::rendezvous ? ChannelKind::single_copy : kind,
                       arrival->rendezvous.total);
   const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
   PostedReceive* posted = match_.match_arrival(key);
@@ -170,7 +183,7 @@ void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind, FrameClass fra
   }
   auto& request = static_cast<ReceiveRequest&>(*posted);
   request.is_posted = false;
-  deliver(request, from, key, arrival->rendezvous, arrival->is_eager, arrival->payload);
+  deliver(request, from, key, arrival->rendezvous, frame_class, arrival->payload);
   request.release();
 }
 
@@ -179,8 +192,10 @@ void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
   auto message = std::make_unique<Stored>();
   message->from = &from;
   message->rendezvous = arrival.rendezvous;
-  message->is_eager = arrival.is_eager;
+  message->frame_class = arrival.frame_class;
   message->payload.assign(arrival.payload.begin(), arrival.payload.end());
+  if (arrival.frame_class == FrameClass::stream)
+    streams_.push_back({&from, arrival.rendezvous.token, nullptr, message.get()});
   ledger_.charge(memory::Account::unexpected, sizeof(Stored) + arrival.payload.size());
   ++unexpected_messages_;
   match_.store(*message.release(), key);
@@ -188,22 +203,30 @@ void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
 
 void ChannelBackend::deliver_stored(ReceiveRequest& request, Stored& message) {
   ledger_.refund(memory::Account::unexpected, sizeof(Stored) + message.payload.size());
-  deliver(request, *message.from, message.node.key, message.rendezvous, message.is_eager,
+  deliver(request, *message.from, message.node.key, message.rendezvous, message.frame_class,
           message.payload);
 }
 
+void ChannelBackend::forget_stream(const Stored& message) {
+  std::erase_if(streams_, [&](const Stream& stream) { return stream.stored == &message; });
+}
+
 void ChannelBackend::deliver(ReceiveRequest& request, Endpoint& from, const MatchKey& key,
-                             const wire::RendezvousHeader& rendezvous, bool is_eager,
+                             const wire::RendezvousHeader& rendezvous, FrameClass frame_class,
                              std::span<const std::byte> payload) {
   request.match(key, rendezvous.total);
   request.endpoint = &from;
   request.store(0, payload);
   if (payload.size() > free_payload_bytes) return_credit(from, payload.size());
-  if (is_eager) {
+  if (frame_class == FrameClass::eager) {
     request.finish();
     return;
   }
   request.peer_token = rendezvous.token;
+  if (frame_class == FrameClass::stream) {
+    follow_stream(request);
+    return;
+  }
   request.peer_address = rendezvous.address;
   fetch(request);
 }

@@ -16,6 +16,7 @@ void SendRequest::begin(const ConstBuffer& from, const Envelope& to, channel::En
   peer_token = 0;
   total = static_cast<std::uint64_t>(from.count * from.type->size());
   offset = 0;
+  is_stream = false;
   comm_ = Ref<Comm>::share(to.comm);
   type_ = hold(*from.type);
 }

@@ -87,6 +87,7 @@ class SendRequest final : public Request {
   std::uint64_t peer_token = 0;  // while in the copy pipeline
   std::uint64_t total = 0;
   std::uint64_t offset = 0;           // sent so far
+  bool is_stream = false;             // frames follow one another unasked
   std::unique_ptr<std::byte[]> copy;  // of the data, if the user was let go before the match
 
  private:

@@ -16,6 +16,17 @@ void pack(const ConstBuffer& buffer, std::uint64_t offset, std::byte* out, std::
   p2p::pack(buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
 }
 
+/// The same into a frame for PEER.
+void pack_frame(Endpoint& peer, const ConstBuffer& buffer, std::uint64_t offset, std::byte* out,
+                std::size_t bytes) {
+  constexpr std::size_t long_bytes = 2048;
+  if (bytes >= long_bytes && buffer.type->is_dense()) {
+    peer.link().copy_in(out, first_byte(buffer.data, *buffer.type) + offset, bytes);
+  } else {
+    pack(buffer, offset, out, bytes);
+  }
+}
+
 wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes) {
   return {(envelope.comm->peer_context(envelope.peer) << 2) |
               static_cast<std::uint32_t>(envelope.traffic),
@@ -46,7 +57,20 @@ SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
   situation.has_credit =
       bytes <= free_payload_bytes || endpoint.send_credit_bytes >= static_cast<std::int64_t>(bytes);
   situation.is_synchronous = mode == SendMode::synchronous;
+  situation.is_streamed = situation.has_frames && is_streamed(kind, bytes);
   return situation;
+}
+
+/// Payload of one frame of a long message: short enough that the receiver copies the first while
+/// the sender writes the second, long enough that frames cost little.
+std::size_t ChannelBackend::fragment_bytes(std::uint64_t message_bytes) {
+  constexpr std::uint64_t kib = 1024;
+  return message_bytes <= 32 * kib ? 4 * kib : 8 * kib;
+}
+
+bool ChannelBackend::is_streamed(ChannelKind kind, std::size_t bytes) const {
+  return bytes > fragment_bytes(bytes) && kind == ChannelKind::ring &&
+         bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
 }
 
 // Inlined: it is part of the fast path of every send.
@@ -64,11 +88,11 @@ SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
 
 bool ChannelBackend::send_eager(Endpoint& endpoint, ChannelKind kind, const ConstBuffer& buffer,
                                 const Envelope& envelope, std::size_t bytes) {
-  const bool sent =
-      endpoint.try_send(kind, class_byte(FrameClass::eager), Sequencing::ordered,
-                        wire::eager_overhead + bytes, [&](std::byte* body) {
-                          pack(buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
-                        });
+  const bool sent = endpoint.try_send(
+      kind, class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
+      [&](std::byte* body) {
+        pack_frame(endpoint, buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
+      });
   if (sent) note_sent(endpoint, kind, bytes, SendProtocol::eager);
   return sent;
 }
@@ -80,7 +104,8 @@ bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelop
   const auto bytes = static_cast<std::size_t>(buffer.count * buffer.type->size());
   const ChannelKind kind = endpoint.select(bytes);
   if (kind == ChannelKind::single_copy) return false;
-  if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind)) return false;
+  if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind) || is_streamed(kind, bytes))
+    return false;
   if (bytes > free_payload_bytes && endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes))
       [[unlikely]]
     return false;
@@ -106,8 +131,10 @@ Result<Ref<Request>> ChannelBackend::isend(const ConstBuffer& buffer, const Enve
     request->finish();
     return handle;
   }
+  if (first_choice == SendProtocol::stream && start_stream(*request, kind, envelope)) return handle;
   // No room, or no channel yet: a small frame waits in the endpoint's FIFO.
   situation.has_frames = true;
+  situation.is_streamed = false;
   situation.eager_room = channel::frame_bytes_guaranteed - wire::eager_overhead;
   const SendProtocol protocol = choose(situation).protocol;
   if (protocol == SendProtocol::eager) {
@@ -126,6 +153,38 @@ Result<Ref<Request>> ChannelBackend::isend(const ConstBuffer& buffer, const Enve
                                                                : channel::frame_bytes_guaranteed);
   start_rendezvous(*request, envelope, protocol, keep_copy);
   return handle;
+}
+
+/// False if there is no room for the first frame.
+bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind,
+                                  const Envelope& envelope) {
+  Endpoint& endpoint = *request.endpoint;
+  const std::size_t payload = std::min(fragment_bytes(request.total),
+                                       endpoint.frame_bytes_max(kind) - wire::rendezvous_overhead);
+  const std::uint64_t token = sends_in_rendezvous_.insert(&request);
+  const bool sent =
+      endpoint.try_send(kind, class_byte(FrameClass::stream), Sequencing::ordered,
+                        wire::rendezvous_overhead + payload, [&](std::byte* body) {
+                          body = wire::put(body, header_for(envelope, payload));
+                          body = wire::put(body, wire::RendezvousHeader{token, request.total, 0});
+                          pack_frame(endpoint, request.buffer, 0, body, payload);
+                        });
+  if (!sent) {
+    sends_in_rendezvous_.erase(token);
+    return false;
+  }
+  request.retain_unshared();  // the backend's, until all is sent
+  request.token = token;
+  request.offset = payload;
+  request.is_stream = true;
+  note_sent(endpoint, kind, static_cast<std::size_t>(request.total), SendProtocol::stream);
+  push_pipeline(request);
+  if (request.offset < request.total) {
+    pipelines_.push_back(&request);
+  } else {
+    complete_send(request);
+  }
+  return true;
 }
 
 void ChannelBackend::start_rendezvous(SendRequest& request, const Envelope& envelope,
@@ -172,29 +231,44 @@ void ChannelBackend::on_clear_to_send(Endpoint& from, std::span<const std::byte>
   pipelines_.push_back(request);
 }
 
+/// Sends the next frames as far as there is room; true if any left.
 bool ChannelBackend::push_pipeline(SendRequest& request) {
-  Endpoint& endpoint = *request.endpoint;
   bool moved = false;
-  while (request.offset < request.total) {
-    const ChannelKind kind = endpoint.frame_channel();
-    const std::uint64_t room = endpoint.frame_bytes_max(kind) - wire::data_overhead;
-    const auto bytes = static_cast<std::size_t>(std::min(room, request.total - request.offset));
-    const bool sent = endpoint.try_send(
-        kind, class_byte(FrameClass::data), Sequencing::none, wire::data_overhead + bytes,
-        [&](std::byte* frame) {
-          frame = wire::put(frame, wire::DataHeader{request.peer_token, request.offset});
-          if (request.copy) {
-            std::memcpy(frame, request.copy.get() + request.offset, bytes);
-          } else {
-            pack(request.buffer, request.offset, frame, bytes);
-          }
-        });
-    if (!sent) return moved;
-    moved = true;
-    request.offset += bytes;
-    endpoint.count_sent(kind, bytes);
-    if (endpoint.is_due_for_policy()) endpoints_.apply_policy(endpoint);
-  }
+  while (request.offset < request.total && push_fragment(request)) moved = true;
+  return moved;
+}
+
+bool ChannelBackend::push_fragment(SendRequest& request) {
+  Endpoint& endpoint = *request.endpoint;
+  const ChannelKind kind = endpoint.frame_channel();
+  const std::size_t overhead = request.is_stream ? wire::stream_data_overhead : wire::data_overhead;
+  const std::size_t bytes =
+      std::min({endpoint.frame_bytes_max(kind) - overhead, fragment_bytes(request.total),
+                static_cast<std::size_t>(request.total - request.offset)});
+  const auto fill = [&](std::byte* payload) {
+    if (request.copy) {
+      std::memcpy(payload, request.copy.get() + request.offset, bytes);
+    } else {
+      pack_frame(endpoint, request.buffer, request.offset, payload, bytes);
+    }
+  };
+  const bool sent =
+      request.is_stream
+          ? endpoint.try_send(kind, class_byte(FrameClass::stream_data), Sequencing::ordered,
+                              overhead + bytes,
+                              [&](std::byte* body) {
+                                fill(wire::put(body, wire::StreamDataHeader{request.token}));
+                              })
+          : endpoint.try_send(
+                kind, class_byte(FrameClass::data), Sequencing::none, overhead + bytes,
+                [&](std::byte* body) {
+                  fill(wire::put(body, wire::DataHeader{request.peer_token, request.offset}));
+                });
+  if (!sent) return false;
+  request.offset += bytes;
+  if (request.is_stream) return true;  // counted as one message when it began
+  endpoint.count_sent(kind, bytes);
+  if (endpoint.is_due_for_policy()) endpoints_.apply_policy(endpoint);
   return true;
 }
 

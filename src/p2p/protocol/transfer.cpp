@@ -30,6 +30,7 @@ ChannelBackend::~ChannelBackend() {
 }
 
 void ChannelBackend::drop_stored(Stored& message) {
+  forget_stream(message);
   match_.remove(message);
   ledger_.refund(memory::Account::unexpected, sizeof(Stored) + message.payload.size());
   delete &message;
@@ -43,17 +44,28 @@ void ChannelBackend::set_threaded(bool threaded) {
 bool ChannelBackend::progress() {
   bool moved = endpoints_.progress();
   if (!pipelines_.empty()) [[unlikely]]
-    std::erase_if(pipelines_, [&](SendRequest* request) {
-      moved |= push_pipeline(*request);
-      if (request->offset < request->total && !request->endpoint->is_lost()) return false;
-      complete_send(*request);
-      return true;
-    });
+    moved |= push_pipelines();
   if (!single_copies_.empty()) [[unlikely]]
     std::erase_if(single_copies_, [&](ReceiveRequest* request) {
       moved = true;
       return copy_chunk(*request);
     });
+  return moved;
+}
+
+bool ChannelBackend::push_pipelines() {
+  bool moved = false;
+  const Endpoint* full = nullptr;  // the last one found without room: no use to ask it again
+  std::erase_if(pipelines_, [&](SendRequest* request) {
+    if (request->endpoint == full) return false;
+    moved |= push_pipeline(*request);
+    if (request->offset < request->total && !request->endpoint->is_lost()) {
+      full = request->endpoint;
+      return false;
+    }
+    complete_send(*request);
+    return true;
+  });
   return moved;
 }
 
@@ -157,6 +169,50 @@ void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, std::span<const s
   request->release();
 }
 
+/// The first bytes of a stream are in REQUEST: the others go there as well.
+void ChannelBackend::follow_stream(ReceiveRequest& request) {
+  const auto stream = std::ranges::find_if(streams_, [&](const Stream& known) {
+    return known.from == request.endpoint && known.token == request.peer_token;
+  });
+  if (request.received >= request.total) {
+    request.finish();
+  } else if (request.endpoint->is_lost()) {
+    request.finish_with({base::ErrorClass::proc_aborted, request.endpoint->loss()});
+  } else {
+    request.retain();  // until the last frame
+    if (stream == streams_.end()) {
+      streams_.push_back({request.endpoint, request.peer_token, &request, nullptr});
+    } else {
+      *stream = {request.endpoint, request.peer_token, &request, nullptr};
+    }
+  }
+}
+
+void ChannelBackend::on_stream_data(Endpoint& from, std::span<const std::byte> body) {
+  const auto header = wire::take<wire::StreamDataHeader>(body);
+  if (!header) return;
+  const auto stream = std::ranges::find_if(streams_, [&](const Stream& known) {
+    return known.from == &from && known.token == header->sender_token;
+  });
+  if (stream == streams_.end()) return;
+  if (Stored* stored = stream->stored) {
+    const std::uint64_t missing = stored->rendezvous.total - stored->payload.size();
+    if (body.size() > missing) return;
+    stored->payload.insert(stored->payload.end(), body.begin(), body.end());
+    ledger_.charge(memory::Account::unexpected, body.size());
+    if (body.size() == missing) streams_.erase(stream);
+    return;
+  }
+  ReceiveRequest& request = *stream->request;
+  if (body.size() > request.total - request.received) return;
+  request.store(request.received, body);
+  return_credit(from, body.size());
+  if (request.received < request.total) return;
+  streams_.erase(stream);
+  request.finish();
+  request.release();
+}
+
 void ChannelBackend::on_lost(Endpoint& endpoint) {
   const base::Error error(base::ErrorClass::proc_aborted, endpoint.loss());
   sends_in_rendezvous_.for_each([&](SendRequest& request) {
@@ -175,6 +231,14 @@ void ChannelBackend::on_lost(Endpoint& endpoint) {
     if (request->endpoint != &endpoint) return false;
     request->finish_with(error);
     request->release();
+    return true;
+  });
+  std::erase_if(streams_, [&](const Stream& stream) {
+    if (stream.from != &endpoint) return false;
+    if (stream.request != nullptr) {
+      stream.request->finish_with(error);
+      stream.request->release();
+    }
     return true;
   });
   lost_.push_back(&endpoint);

@@ -7,8 +7,8 @@ std::optional<Arrival> parse_arrival(FrameClass frame_class, std::span<const std
   const std::optional<MatchHeader> match = take<MatchHeader>(body);
   if (!match) return std::nullopt;
   arrival.match = *match;
-  arrival.is_eager = frame_class == FrameClass::eager;
-  if (!arrival.is_eager) {
+  arrival.frame_class = frame_class;
+  if (frame_class != FrameClass::eager) {
     const std::optional<RendezvousHeader> rendezvous = take<RendezvousHeader>(body);
     if (!rendezvous || rendezvous->total < match->payload_bytes) return std::nullopt;
     arrival.rendezvous = *rendezvous;

@@ -1,7 +1,7 @@
 // The frames of host-side point-to-point. Each follows the eight bytes of channel::FramePrefix; all
 // fields are little-endian; lengths are checked before anything is used.
 //
-// eager and rendezvous (sequenced; these are what is matched):
+// eager, rendezvous and stream (sequenced; these are what is matched):
 //    0                   1                   2                   3
 //   +---------------------------------------------------------------+
 //   | context: the receiver's index << 2 | kind of traffic          |
@@ -18,7 +18,9 @@
 //               | address (64): of the packed data in the sender's  |
 //               |   memory, or 0 if it can't be copied from there   |
 //               first payload, if any
+//   stream:     as rendezvous, without an address; the rest follows unasked in frames of its own
 //
+// stream_data (sequenced; the next bytes of a stream):   | sender token (64) | payload
 // clear_to_send (receiver to sender: send me the rest by frames):
 //   | sender token (64) | receiver token (64) | offset (64): where to go on |
 // data:           | receiver token (64) | offset (64) | payload
@@ -43,6 +45,8 @@ enum class FrameClass : std::uint8_t {
   data = 4,
   finished = 5,
   credit = 6,
+  stream = 7,
+  stream_data = 8,
 };
 
 struct MatchHeader {
@@ -69,6 +73,9 @@ struct DataHeader {
   std::uint64_t receiver_token;
   std::uint64_t offset;
 };
+struct StreamDataHeader {
+  std::uint64_t sender_token;
+};
 struct Finished {
   std::uint64_t sender_token;
 };
@@ -79,6 +86,8 @@ struct Credit {
 inline constexpr std::size_t eager_overhead = sizeof(channel::FramePrefix) + sizeof(MatchHeader);
 inline constexpr std::size_t rendezvous_overhead = eager_overhead + sizeof(RendezvousHeader);
 inline constexpr std::size_t data_overhead = sizeof(channel::FramePrefix) + sizeof(DataHeader);
+inline constexpr std::size_t stream_data_overhead =
+    sizeof(channel::FramePrefix) + sizeof(StreamDataHeader);
 
 /// Takes a T off the front of BYTES; nothing if they are too few.
 template <class T>
@@ -96,11 +105,11 @@ std::byte* put(std::byte* out, const T& value) {
   return out + sizeof(T);
 }
 
-/// An eager or rendezvous frame, checked.
+/// A frame that is matched, checked.
 struct Arrival {
+  FrameClass frame_class = FrameClass::eager;  // eager, rendezvous or stream
   MatchHeader match{};
   RendezvousHeader rendezvous{};  // total = payload bytes if the frame is eager
-  bool is_eager = true;
   std::span<const std::byte> payload;
 };
 /// BODY: what follows the prefix. Nothing if the frame is malformed.

@@ -17,7 +17,7 @@ TEST(ParseArrival, TakesAWholeEagerFrame) {
   const auto body = eager_body(5, 5);
   const auto arrival = parse_arrival(FrameClass::eager, body);
   ASSERT_TRUE(arrival);
-  EXPECT_TRUE(arrival->is_eager);
+  EXPECT_EQ(arrival->frame_class, FrameClass::eager);
   EXPECT_EQ(arrival->match.tag, 9);
   EXPECT_EQ(arrival->rendezvous.total, 5U);
   EXPECT_EQ(arrival->payload.size(), 5U);

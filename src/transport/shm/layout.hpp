@@ -6,8 +6,9 @@
 //   queue_offset +-----------------------------------------+
 //                | QueueSlot × queue_slots                  |  shared receive queue
 //   rings_offset +-----------------------------------------+
-//                | RingHeader | lines | bulk                |  one per peer that earned it,
-//                | …                                        |  allocated when granted
+//                | RingHeader | lines | bulk | long area    |  one per peer that earned it,
+//                | …                                        |  allocated when granted, the long
+//                |                                          |  area when that is earned too
 //                +-----------------------------------------+ window_bytes (address space only)
 #pragma once
 
@@ -19,10 +20,10 @@ namespace hawser::transport::shm {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 inline constexpr std::uint64_t segment_magic = 0x315f474553575348ULL;  // "HSWSEG_1"
-inline constexpr std::uint32_t segment_version = 1;
+inline constexpr std::uint32_t segment_version = 2;
 
 /// Frames of the transport itself share the channels with those of the layer above.
-/// Those about rings travel in the shared queue alone.
+/// Those about rings travel in the shared queue alone, long_data in rings.
 enum class FrameType : std::uint8_t {
   data = 0,
   ring_ask = 1,
@@ -30,6 +31,9 @@ enum class FrameType : std::uint8_t {
   ring_refuse = 3,
   ring_give_back = 4,  // by the sender, after its last frame in the ring
   ring_recall = 5,     // by the receiver
+  long_data = 6,       // data, in the long area of a ring
+  ring_extend = 7,     // by the sender: many long frames
+  ring_extended = 8,   // by the receiver: the ring has a long area now
 };
 
 /// Raised by a sender that waits for room in a channel (room.hpp).
@@ -69,7 +73,8 @@ inline constexpr std::size_t queue_frame_bytes_max = sizeof(QueueSlot::frame);
 ///         | FrameType | frame bytes           | stamp             |
 ///         +-----------+-----------------------+-------------------+
 /// stamp: the low 32 bits of the line's position + 1, so that a line of an earlier lap never looks
-/// new. A frame of at most line_frame_bytes lies in the line, a longer one in the bulk area.
+/// new. A frame of at most line_frame_bytes lies in the line, a longer one in the bulk area, or, if
+/// its type is long_data, in the long area.
 struct alignas(cache_line_bytes) RingLine {
   std::atomic<std::uint64_t> control;
   std::byte frame[cache_line_bytes - 8];

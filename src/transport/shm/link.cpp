@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "platform/clock.hpp"
+#include "platform/copy.hpp"
 #include "platform/this_process.hpp"
 #include "transport/shm/room.hpp"
 
@@ -15,6 +17,8 @@ std::size_t ShmLink::frame_bytes_max(ChannelKind kind) const {
 
 std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
   if (kind == ChannelKind::ring) {
+    if (bytes >= long_frame_bytes && !outgoing_->is_extended()) [[unlikely]]
+      count_long_frame();
     std::byte* frame = outgoing_->reserve(bytes);
     if (frame != nullptr || !want_room(outgoing_->room(), own_word_, waker_.payer())) return frame;
     return outgoing_->reserve(bytes);
@@ -24,15 +28,32 @@ std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
   return claimed_ == nullptr ? nullptr : claimed_->frame;
 }
 
+/// Asks for a long area now and then, until there is one. A question that finds no room now is
+/// asked again after as many frames.
+void ShmLink::count_long_frame() {
+  if (++long_frames_ % long_frames_per_question == 0) send_control(FrameType::ring_extend, {});
+}
+
 QueueSlot* ShmLink::claim_slot() {
   QueueSlot* slot = queue_.claim();
   if (slot != nullptr || !want_room(segment_.queue_room(), own_word_, waker_.payer())) return slot;
   return queue_.claim();
 }
 
+void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const Stores::Choice choice = stores_.next(bytes);
+  if (choice.past_cache) {
+    platform::copy_past_cache(to, from, bytes);
+    return;
+  }
+  const std::uint64_t began_ns = choice.is_measured ? platform::monotonic_ns() : 0;
+  platform::copy_plain(to, from, bytes);
+  if (choice.is_measured) stores_.took(bytes, platform::monotonic_ns() - began_ns);
+}
+
 void ShmLink::commit(ChannelKind kind) {
   if (kind == ChannelKind::ring) {
-    outgoing_->commit(FrameType::data);
+    outgoing_->commit();
   } else {
     queue_.publish(*claimed_, FrameType::data, claimed_bytes_);
   }
@@ -86,11 +107,12 @@ Result<void> ShmLink::attach(const AttachPacket& packet, const platform::FileDes
 }
 
 bool ShmLink::accept_ring(const RingGrant& grant) {
-  const RingShape shape{grant.line_count, grant.bulk_bytes};
+  const RingShape shape{grant.line_count, grant.bulk_bytes, grant.long_bytes};
   std::byte* memory = segment_.ring_memory(grant.offset, shape);
   if (memory == nullptr || outgoing_) return false;
   outgoing_.emplace(memory, shape);
   outgoing_shape_ = shape;
+  long_frames_ = 0;
   channels_.add(ChannelKind::ring);
   return true;
 }

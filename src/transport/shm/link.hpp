@@ -10,15 +10,18 @@
 #include "platform/local_socket.hpp"
 #include "transport/shm/attach.hpp"
 #include "transport/shm/segment.hpp"
+#include "transport/shm/stores.hpp"
 #include "transport/transport.hpp"
 
 namespace hawser::transport::shm {
 
-/// Body of the transport's own frame ring_grant; ring_ask and ring_refuse have none.
+/// Body of the transport's own frame ring_grant; the others have none.
 struct RingGrant {
   std::uint64_t offset;  // in the granter's segment
   std::uint32_t line_count;
   std::uint32_t bulk_bytes;
+  std::uint32_t long_bytes;  // of the area that the ring may get later
+  std::uint32_t reserved;
 };
 
 class ShmLink final : public Link {
@@ -30,6 +33,7 @@ class ShmLink final : public Link {
 
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
+  void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) override;
   void commit(ChannelKind kind) override;
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;
@@ -48,17 +52,19 @@ class ShmLink final : public Link {
                       pid_t pid, hostmem::WakeWord* wake_word, bool try_single_copy);
   /// The peer granted a ring: true if it is sound; the ring is used from now on.
   bool accept_ring(const RingGrant& grant);
+  /// It has given our ring a long area, after we asked.
+  void accept_extension() {
+    if (outgoing_) outgoing_->extend();
+  }
   /// Reads frames from the peer's ring from now on.
   void open_incoming_ring(const Segment::Ring& ring, RingShape shape) {
     incoming_.emplace(ring.memory, shape);
     incoming_offset_ = ring.offset;
   }
   [[nodiscard]] RingReceiver* incoming_ring() { return incoming_ ? &*incoming_ : nullptr; }
-  /// Reads it no more; its offset in our segment.
-  std::uint64_t close_incoming_ring() {
-    incoming_.reset();
-    return incoming_offset_;
-  }
+  /// Where it lies in our segment.
+  [[nodiscard]] std::uint64_t incoming_offset() const { return incoming_offset_; }
+  void close_incoming_ring() { incoming_.reset(); }
   /// Sends a frame of the transport itself; false if the queue is full now.
   bool send_control(FrameType type, std::span<const std::byte> body);
   /// Wakes the peer if it sleeps: it may wait for room that there is now.
@@ -73,15 +79,19 @@ class ShmLink final : public Link {
 
   platform::LocalSocket connection;  // while connecting
   bool is_announced = false;         // the layer above knows this link
-  /// The answer to the peer's question for a ring, while it waits for room in the peer's queue.
+  /// The answer to the peer's question about its ring, while it waits for room in the peer's queue.
   struct RingAnswer {
-    FrameType type;  // ring_grant or ring_refuse
+    FrameType type;  // ring_grant, ring_refuse or ring_extended
     RingGrant grant;
   };
   std::optional<RingAnswer> answer_to_send;
 
  private:
+  /// Long frames after which a ring is worth a long area, or worth another question.
+  static constexpr std::uint32_t long_frames_per_question = 16;
+
   QueueSlot* claim_slot();
+  void count_long_frame();
 
   Identity identity_;
   std::uint32_t number_;
@@ -97,7 +107,9 @@ class ShmLink final : public Link {
   QueueSlot* claimed_ = nullptr;
   std::size_t claimed_bytes_ = 0;
   std::optional<RingSender> outgoing_;
+  Stores stores_;
   RingShape outgoing_shape_{};
+  std::uint32_t long_frames_ = 0;  // in a ring without a long area
   std::optional<RingReceiver> incoming_;
   std::uint64_t incoming_offset_ = 0;
 };

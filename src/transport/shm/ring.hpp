@@ -1,13 +1,17 @@
 // A ring: bounded, one sender, one receiver, in the receiver's segment. The dedicated channel of a
 // peer that earned it: a small frame costs the transfer of one cache line.
 //
-//   RingHeader | RingLine × line_count | bulk area (bulk_bytes)
+//   RingHeader | RingLine × line_count | bulk area (bulk_bytes) | long area (long_bytes, or none)
+//
+// The long area is for frames of at least long_frame_bytes, and comes into being when there are
+// many of them. It is larger than a core's own cache on purpose: a line that the receiver has read
+// long ago is quicker to write again than one that is still in its cache.
 //
 // The sender writes a frame into the next line (or into the bulk area, contiguous, if it is longer)
 // and then stores the line's control word with release. The receiver polls that one word. It says
 // how far it is in RingHeader::consumed, but only now and then; the sender looks at it only when it
-// has no room. Bulk space is freed with the line that uses it: the sender remembers per line where
-// its bulk ended.
+// has no room. Space is freed with the line that uses it: the sender remembers per line where each
+// area was used up to.
 // Crash safety: a dead sender leaves an uncommitted line, which is never read; a dead receiver a
 // ring that stays full.
 #pragma once
@@ -28,10 +32,13 @@ namespace hawser::transport::shm {
 struct RingShape {
   std::uint32_t line_count;  // a power of two
   std::uint32_t bulk_bytes;  // a multiple of the cache line
+  std::uint32_t long_bytes;  // likewise; what the long area has once there is one
 
+  /// Without the long area, which follows it.
   [[nodiscard]] std::size_t bytes() const {
     return sizeof(RingHeader) + line_count * sizeof(RingLine) + bulk_bytes;
   }
+  [[nodiscard]] std::size_t whole_bytes() const { return bytes() + long_bytes; }
   /// So that several frames of the largest size fit, and the control word can say its length.
   [[nodiscard]] std::size_t frame_bytes_max() const {
     return std::clamp<std::size_t>(bulk_bytes / 4, line_frame_bytes, ring_frame_bytes_max);
@@ -52,20 +59,34 @@ constexpr FrameType type(std::uint64_t control) { return static_cast<FrameType>(
 
 }  // namespace ring_control
 
-namespace ring_bulk {
+inline constexpr std::size_t long_frame_bytes = 4096;
 
-/// Where a frame of BYTES goes if the bulk area is used up to TAIL (both count up for ever): it
-/// never wraps, so the rest of a lap that is too short for it is skipped. Sender and receiver
-/// compute it alike.
-constexpr std::uint64_t place(std::uint64_t tail, std::size_t bytes, std::uint32_t bulk_bytes) {
-  const std::uint64_t offset = tail % bulk_bytes;
-  return offset + bytes <= bulk_bytes ? tail : tail + (bulk_bytes - offset);
-}
-constexpr std::uint64_t rounded(std::size_t bytes) {
-  return (bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
-}
+/// An area of a ring as sender and receiver both count it: its positions count up for ever, and
+/// both compute alike where the next frame goes.
+class RingArea {
+ public:
+  RingArea(std::byte* memory, std::uint32_t bytes) : memory_(memory), bytes_(bytes) {}
 
-}  // namespace ring_bulk
+  [[nodiscard]] std::uint64_t tail() const { return tail_; }
+  [[nodiscard]] std::uint32_t bytes() const { return bytes_; }
+  void set_tail(std::uint64_t tail) { tail_ = tail; }
+  [[nodiscard]] std::byte* at(std::uint64_t place) const { return memory_ + place % bytes_; }
+  [[nodiscard]] std::byte* at_start() const { return memory_; }
+  /// Where a frame of FRAME_BYTES goes: it never wraps, so the rest of a lap that is too short for
+  /// it is skipped.
+  [[nodiscard]] std::uint64_t place(std::size_t frame_bytes) const {
+    const std::uint64_t offset = tail_ % bytes_;
+    return offset + frame_bytes <= bytes_ ? tail_ : tail_ + (bytes_ - offset);
+  }
+  static constexpr std::uint64_t rounded(std::size_t frame_bytes) {
+    return (frame_bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+  }
+
+ private:
+  std::byte* memory_;
+  std::uint32_t bytes_;  // 0: there is none
+  std::uint64_t tail_ = 0;
+};
 
 class RingSender {
  public:
@@ -73,40 +94,56 @@ class RingSender {
       : shape_(shape),
         header_(reinterpret_cast<RingHeader*>(memory)),
         lines_(reinterpret_cast<RingLine*>(memory + sizeof(RingHeader))),
-        bulk_(memory + sizeof(RingHeader) + shape.line_count * sizeof(RingLine)),
-        bulk_end_(shape.line_count) {}
+        bulk_{{memory + shape.bytes() - shape.bulk_bytes, shape.bulk_bytes}},
+        long_{{memory + shape.bytes(), 0}},
+        ends_(shape.line_count) {}
+
+  /// From now on there is a long area.
+  void extend() { long_.area = RingArea(long_.area.at_start(), shape_.long_bytes); }
+  [[nodiscard]] bool is_extended() const { return long_.area.bytes() > 0; }
 
   /// Room for a frame, or null.
   std::byte* reserve(std::size_t frame_bytes) {
     if (position_ - consumed_ >= shape_.line_count && !refresh()) return nullptr;
     reserved_bytes_ = frame_bytes;
-    if (frame_bytes <= line_frame_bytes) {
-      reserved_bulk_tail_ = bulk_tail_;
-      return line().frame;
-    }
-    return reserve_bulk(frame_bytes);
+    reserved_long_ = frame_bytes >= long_frame_bytes && is_extended();
+    if (frame_bytes <= line_frame_bytes) return line().frame;
+    return reserved_long_ ? reserve_in(long_, &reserved_ends_.in_long, frame_bytes)
+                          : reserve_in(bulk_, &reserved_ends_.in_bulk, frame_bytes);
   }
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
-  void commit(FrameType type) {
-    bulk_tail_ = reserved_bulk_tail_;
-    bulk_end_[position_ & (shape_.line_count - 1)] = bulk_tail_;
+  void commit() {
+    bulk_.area.set_tail(reserved_ends_.in_bulk);
+    long_.area.set_tail(reserved_ends_.in_long);
+    ends_[position_ & (shape_.line_count - 1)] = reserved_ends_;
+    const FrameType type = reserved_long_ ? FrameType::long_data : FrameType::data;
     line().control.store(ring_control::make(type, reserved_bytes_, position_),
                          std::memory_order_release);
     ++position_;
   }
 
  private:
+  struct Used {
+    RingArea area;
+    std::uint64_t head = 0;  // what is before it is free again
+  };
+  /// Up to where the areas are used.
+  struct Ends {
+    std::uint64_t in_bulk;
+    std::uint64_t in_long;
+  };
+
   RingLine& line() { return lines_[position_ & (shape_.line_count - 1)]; }
 
-  std::byte* reserve_bulk(std::size_t frame_bytes) {
-    const std::uint64_t start = ring_bulk::place(bulk_tail_, frame_bytes, shape_.bulk_bytes);
-    const std::uint64_t end = start + ring_bulk::rounded(frame_bytes);
-    if (end - bulk_head_ > shape_.bulk_bytes) {
+  std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t frame_bytes) {
+    const std::uint64_t start = used.area.place(frame_bytes);
+    const std::uint64_t wanted_end = start + RingArea::rounded(frame_bytes);
+    if (wanted_end - used.head > used.area.bytes()) {
       refresh();
-      if (end - bulk_head_ > shape_.bulk_bytes) return nullptr;
+      if (wanted_end - used.head > used.area.bytes()) return nullptr;
     }
-    reserved_bulk_tail_ = end;
-    return bulk_ + start % shape_.bulk_bytes;
+    *end = wanted_end;
+    return used.area.at(start);
   }
   /// Looks how far the receiver is; true if a line is free. What it says is bounded by what we
   /// sent.
@@ -114,7 +151,9 @@ class RingSender {
     const std::uint64_t consumed = header_->consumed.load(std::memory_order_acquire);
     if (consumed > consumed_ && consumed <= position_) {
       consumed_ = consumed;
-      bulk_head_ = bulk_end_[(consumed - 1) & (shape_.line_count - 1)];
+      const Ends& ends = ends_[(consumed - 1) & (shape_.line_count - 1)];
+      bulk_.head = ends.in_bulk;
+      long_.head = ends.in_long;
     }
     return position_ - consumed_ < shape_.line_count;
   }
@@ -122,14 +161,14 @@ class RingSender {
   RingShape shape_;
   RingHeader* header_;
   RingLine* lines_;
-  std::byte* bulk_;
+  Used bulk_;
+  Used long_;
   std::uint64_t position_ = 0;  // of the next line
   std::uint64_t consumed_ = 0;  // as last seen
-  std::uint64_t bulk_tail_ = 0;
-  std::uint64_t bulk_head_ = 0;
-  std::uint64_t reserved_bulk_tail_ = 0;
   std::size_t reserved_bytes_ = 0;
-  std::vector<std::uint64_t> bulk_end_;  // per line: bulk_tail_ after its frame
+  bool reserved_long_ = false;
+  Ends reserved_ends_{};    // the areas' tails once the reserved frame is committed
+  std::vector<Ends> ends_;  // per line: after its frame
 };
 
 class RingReceiver {
@@ -138,7 +177,12 @@ class RingReceiver {
       : shape_(shape),
         header_(reinterpret_cast<RingHeader*>(memory)),
         lines_(reinterpret_cast<RingLine*>(memory + sizeof(RingHeader))),
-        bulk_(memory + sizeof(RingHeader) + shape.line_count * sizeof(RingLine)) {}
+        bulk_(memory + shape.bytes() - shape.bulk_bytes, shape.bulk_bytes),
+        long_(memory + shape.bytes(), 0) {}
+
+  /// From now on there is a long area.
+  void extend() { long_ = RingArea(long_.at_start(), shape_.long_bytes); }
+  [[nodiscard]] bool is_extended() const { return long_.bytes() > 0; }
 
   /// The next frame, if there is one; it is valid until pop(). A length that the sender can't have
   /// meant gives an empty frame (the layer above refuses it).
@@ -148,14 +192,12 @@ class RingReceiver {
     if (ring_control::stamp(control) != static_cast<std::uint32_t>(position_ + 1)) return false;
     *type = ring_control::type(control);
     const std::size_t bytes = ring_control::frame_bytes(control);
-    if (bytes <= line_frame_bytes) {
-      *frame = {line.frame, bytes};
-    } else if (bytes > shape_.bulk_bytes) {
-      *frame = {};
+    if (*type == FrameType::long_data) {
+      *type = FrameType::data;
+      *frame = take_from(long_, bytes);
     } else {
-      const std::uint64_t start = ring_bulk::place(bulk_tail_, bytes, shape_.bulk_bytes);
-      bulk_tail_ = start + ring_bulk::rounded(bytes);
-      *frame = {bulk_ + start % shape_.bulk_bytes, bytes};
+      *frame = bytes <= line_frame_bytes ? std::span<const std::byte>(line.frame, bytes)
+                                         : take_from(bulk_, bytes);
     }
     return true;
   }
@@ -170,26 +212,34 @@ class RingReceiver {
     ++position_;
     // Often enough that a sender never waits for long, rarely enough that the word stays ours.
     if (position_ - published_ >= shape_.line_count / 4 ||
-        bulk_tail_ - published_bulk_ >= shape_.bulk_bytes / 4)
+        used_since_publish_ >= shape_.bulk_bytes / 4)
       publish();
   }
 
  private:
+  std::span<const std::byte> take_from(RingArea& area, std::size_t bytes) {
+    if (bytes > area.bytes()) return {};
+    const std::uint64_t start = area.place(bytes);
+    const std::uint64_t end = start + RingArea::rounded(bytes);
+    used_since_publish_ += end - area.tail();
+    area.set_tail(end);
+    return {area.at(start), bytes};
+  }
   void publish() {
     header_->consumed.store(position_, std::memory_order_release);
     published_ = position_;
-    published_bulk_ = bulk_tail_;
+    used_since_publish_ = 0;
     has_published_ = true;
   }
 
   RingShape shape_;
   RingHeader* header_;
   RingLine* lines_;
-  std::byte* bulk_;
+  RingArea bulk_;
+  RingArea long_;
   std::uint64_t position_ = 0;
-  std::uint64_t bulk_tail_ = 0;
   std::uint64_t published_ = 0;
-  std::uint64_t published_bulk_ = 0;
+  std::uint64_t used_since_publish_ = 0;  // bytes of the areas
   bool has_published_ = false;
 };
 

@@ -21,9 +21,9 @@ struct Free {
 struct Ring {
   explicit Ring(RingShape ring_shape)
       : shape(ring_shape),
-        memory(
-            static_cast<std::byte*>(::operator new[](ring_shape.bytes(), std::align_val_t{64}))) {
-    std::memset(memory.get(), 0, shape.bytes());
+        memory(static_cast<std::byte*>(
+            ::operator new[](ring_shape.whole_bytes(), std::align_val_t{64}))) {
+    std::memset(memory.get(), 0, shape.whole_bytes());
   }
   RingLine& line(std::size_t index) {
     return reinterpret_cast<RingLine*>(memory.get() + sizeof(RingHeader))[index];
@@ -39,21 +39,21 @@ bool send(RingSender& sender, std::size_t bytes, std::uint64_t number) {
   std::byte* frame = sender.reserve(bytes);
   if (frame == nullptr) return false;
   make_frame({frame, bytes}, number);
-  sender.commit(FrameType::data);
+  sender.commit();
   return true;
 }
 
 TEST(RingShape, FramesFitSeveralTimesAndIntoTheControlWord) {
-  EXPECT_EQ((RingShape{64, 65536}).frame_bytes_max(), 16384U);
-  EXPECT_EQ((RingShape{64, 64}).frame_bytes_max(), line_frame_bytes);
-  const std::size_t longest = RingShape{64, 0xffffffc0U}.frame_bytes_max();
+  EXPECT_EQ((RingShape{64, 65536, 0}).frame_bytes_max(), 16384U);
+  EXPECT_EQ((RingShape{64, 64, 0}).frame_bytes_max(), line_frame_bytes);
+  const std::size_t longest = RingShape{64, 0xffffffc0U, 0}.frame_bytes_max();
   EXPECT_EQ(ring_control::frame_bytes(ring_control::make(FrameType::data, longest, 5)), longest);
   EXPECT_EQ(ring_control::type(ring_control::make(FrameType::ring_grant, longest, 5)),
             FrameType::ring_grant);
 }
 
 TEST(Ring, FramesAroundTheLinesEnd) {
-  Ring ring({16, 4096});
+  Ring ring({16, 4096, 0});
   for (std::size_t bytes = line_frame_bytes - 2; bytes < line_frame_bytes + 70; ++bytes) {
     ASSERT_TRUE(send(ring.sender, bytes, bytes));
     FrameType type;
@@ -70,7 +70,7 @@ TEST(Ring, FramesAroundTheLinesEnd) {
 }
 
 TEST(Ring, AnEmptyRingHasNoFrame) {
-  Ring ring({4, 256});
+  Ring ring({4, 256, 0});
   FrameType type;
   std::span<const std::byte> frame;
   EXPECT_FALSE(ring.receiver.front(&type, &frame));
@@ -85,7 +85,8 @@ struct RingCase {
 
 class RingProperty : public ::testing::TestWithParam<RingCase> {};
 
-/// Random sends and receives against a queue of what was sent.
+/// Random sends and receives against a queue of what was sent. A ring that can have a long area
+/// gets it on the way.
 TEST_P(RingProperty, BehavesLikeABoundedQueue) {
   const auto [shape, bytes_max] = GetParam();
   for (unsigned seed = 0; seed < 5; ++seed) {
@@ -94,6 +95,10 @@ TEST_P(RingProperty, BehavesLikeABoundedQueue) {
     std::deque<std::pair<std::size_t, std::uint64_t>> model;
     std::uint64_t sent = 0;
     for (int step = 0; step < 3000; ++step) {
+      if (step == 500 && shape.long_bytes > 0) {
+        ring.receiver.extend();
+        ring.sender.extend();
+      }
       if (random() % 2 == 0) {
         const std::size_t bytes = 8 + random() % (bytes_max - 7);
         if (send(ring.sender, bytes, sent)) {
@@ -126,6 +131,10 @@ TEST_P(RingProperty, TwoThreadsSeeTheSameFrames) {
   const auto [shape, bytes_max] = GetParam();
   constexpr std::uint64_t frames = 5'000;
   Ring ring(shape);
+  if (shape.long_bytes > 0) {
+    ring.receiver.extend();
+    ring.sender.extend();
+  }
   std::thread sender([&ring, bytes_max = bytes_max] {
     std::mt19937 random(1);
     for (std::uint64_t i = 0; i < frames; ++i) {
@@ -148,16 +157,20 @@ TEST_P(RingProperty, TwoThreadsSeeTheSameFrames) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, RingProperty,
-                         ::testing::Values(RingCase{{64, 65536}, 56}, RingCase{{64, 65536}, 16384},
-                                           RingCase{{4, 4096}, 1024}, RingCase{{1, 256}, 64},
-                                           RingCase{{2, 256}, 64}, RingCase{{8, 1024}, 200},
-                                           RingCase{{64, 1024}, 256}));
+                         ::testing::Values(RingCase{{64, 65536, 0}, 56},
+                                           RingCase{{64, 65536, 0}, 16384},
+                                           RingCase{{4, 4096, 0}, 1024}, RingCase{{1, 256, 0}, 64},
+                                           RingCase{{2, 256, 0}, 64}, RingCase{{8, 1024, 0}, 200},
+                                           RingCase{{64, 1024, 0}, 256},
+                                           RingCase{{64, 65536, 65536}, 12000},
+                                           RingCase{{4, 32768, 16384}, 8192}));
 
 /// Control words that no sender means: whatever they say, the frame lies inside the ring.
 TEST(RingUntrusted, NoLengthLeadsOutOfTheRing) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937_64 random(seed);
-    Ring ring({8, 512});
+    Ring ring({8, 512, 16384});
+    if (seed % 2 == 1) ring.receiver.extend();
     for (std::uint64_t position = 0; position < 200; ++position) {
       const std::uint64_t garbage = seed == 0 ? ~0ULL : random() >> random() % 40;
       ring.line(position % 8).control = (garbage << 32) | static_cast<std::uint32_t>(position + 1);
@@ -166,15 +179,35 @@ TEST(RingUntrusted, NoLengthLeadsOutOfTheRing) {
       ASSERT_TRUE(ring.receiver.front(&type, &frame));
       if (!frame.empty()) {
         ASSERT_GE(frame.data(), ring.memory.get());
-        ASSERT_LE(frame.data() + frame.size(), ring.memory.get() + ring.shape.bytes());
+        ASSERT_LE(frame.data() + frame.size(), ring.memory.get() + ring.shape.whole_bytes());
       }
       ring.receiver.pop();
     }
   }
 }
 
+TEST(Ring, LongFramesGoToTheLongArea) {
+  Ring ring({16, 32768, 65536});
+  const auto lies_in_long_area = [&](std::size_t bytes) {
+    EXPECT_TRUE(send(ring.sender, bytes, bytes));
+    FrameType type;
+    std::span<const std::byte> frame;
+    EXPECT_TRUE(ring.receiver.front(&type, &frame));
+    EXPECT_EQ(type, FrameType::data);
+    EXPECT_EQ(check_frame(frame), bytes);
+    ring.receiver.pop();
+    return frame.data() >= ring.memory.get() + ring.shape.bytes();
+  };
+  EXPECT_FALSE(lies_in_long_area(long_frame_bytes));
+  ring.receiver.extend();
+  ring.sender.extend();
+  EXPECT_TRUE(lies_in_long_area(long_frame_bytes));
+  EXPECT_FALSE(lies_in_long_area(long_frame_bytes - 1));
+  EXPECT_FALSE(lies_in_long_area(8));
+}
+
 TEST(RingUntrusted, AReceiverThatClaimsTooMuchIsNotBelieved) {
-  Ring ring({4, 256});
+  Ring ring({4, 256, 0});
   auto* header = reinterpret_cast<RingHeader*>(ring.memory.get());
   for (std::uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(send(ring.sender, 8, i));
   header->consumed = 1000;

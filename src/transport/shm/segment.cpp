@@ -22,11 +22,13 @@ std::size_t rings_offset(std::uint64_t queue_slots) {
 Result<Segment> Segment::create(const Settings& settings, memory::Ledger& ledger) {
   const auto slots = std::bit_ceil(static_cast<std::uint32_t>(settings.queue_slots));
   const RingShape shape{std::bit_ceil(static_cast<std::uint32_t>(settings.ring_lines)),
-                        static_cast<std::uint32_t>(ring_bulk::rounded(
-                            static_cast<std::size_t>(settings.ring_bulk_bytes)))};
+                        static_cast<std::uint32_t>(
+                            RingArea::rounded(static_cast<std::size_t>(settings.ring_bulk_bytes))),
+                        static_cast<std::uint32_t>(
+                            RingArea::rounded(static_cast<std::size_t>(settings.ring_long_bytes)))};
   const std::size_t fixed_bytes = rings_offset(slots);
   const std::size_t window_bytes = fixed_bytes + static_cast<std::size_t>(settings.rings_max) *
-                                                     platform::round_to_pages(shape.bytes());
+                                                     platform::round_to_pages(shape.whole_bytes());
 
   Result<platform::FileDescriptor> file =
       platform::create_anonymous_file("hawser-segment", fixed_bytes);
@@ -73,26 +75,35 @@ Result<Segment::Ring> Segment::allocate_ring() {
   const std::size_t bytes = ring_bytes();
   const bool is_reused = !free_offsets_.empty();
   const std::uint64_t offset = is_reused ? free_offsets_.back() : next_ring_offset_;
-  if (offset + bytes > mapping_.bytes())
+  if (offset + place_bytes() > mapping_.bytes())
     return Error(ErrorClass::no_mem,
                  fmt::format("all {} rings of this process are granted (shm.rings_max)",
-                             (mapping_.bytes() - fixed_bytes_) / bytes));
+                             (mapping_.bytes() - fixed_bytes_) / place_bytes()));
   HAWSER_TRY(platform::allocate_pages(file_, offset, bytes));
   if (is_reused) {
     free_offsets_.pop_back();
   } else {
-    next_ring_offset_ += bytes;
+    next_ring_offset_ += place_bytes();
   }
   rings_bytes_ += bytes;
   ledger_->charge(memory::Account::rings, bytes);
   return Ring{offset, mapping_.data() + offset};
 }
 
-void Segment::free_ring(std::uint64_t offset) {
+Result<void> Segment::extend_ring(std::uint64_t offset) {
+  const std::size_t bytes = place_bytes() - ring_bytes();
+  HAWSER_TRY(platform::allocate_pages(file_, offset + ring_bytes(), bytes));
+  rings_bytes_ += bytes;
+  ledger_->charge(memory::Account::rings, bytes);
+  return {};
+}
+
+void Segment::free_ring(std::uint64_t offset, bool is_extended) {
+  const std::size_t bytes = is_extended ? place_bytes() : ring_bytes();
   // What comes back later must be zero: a host that can't release pages keeps the place unused.
-  if (platform::release_pages(file_, offset, ring_bytes())) free_offsets_.push_back(offset);
-  rings_bytes_ -= ring_bytes();
-  ledger_->refund(memory::Account::rings, ring_bytes());
+  if (platform::release_pages(file_, offset, bytes)) free_offsets_.push_back(offset);
+  rings_bytes_ -= bytes;
+  ledger_->refund(memory::Account::rings, bytes);
 }
 
 Result<PeerSegment> PeerSegment::attach(const platform::FileDescriptor& file,
@@ -127,8 +138,9 @@ QueueSender PeerSegment::queue_sender(std::uint32_t owner) const {
 
 std::byte* PeerSegment::ring_memory(std::uint64_t offset, RingShape shape) const {
   const bool sane = std::has_single_bit(shape.line_count) && shape.bulk_bytes > 0 &&
-                    shape.bulk_bytes % cache_line_bytes == 0 && offset % cache_line_bytes == 0 &&
-                    offset <= mapping_.bytes() && shape.bytes() <= mapping_.bytes() - offset;
+                    shape.bulk_bytes % cache_line_bytes == 0 && shape.long_bytes > 0 &&
+                    shape.long_bytes % cache_line_bytes == 0 && offset % cache_line_bytes == 0 &&
+                    offset <= mapping_.bytes() && shape.whole_bytes() <= mapping_.bytes() - offset;
   return sane ? mapping_.data() + offset : nullptr;
 }
 

@@ -38,14 +38,20 @@ class Segment {
   };
   /// Memory for one more ring, zeroed; MPI_ERR_NO_MEM if the host or the window has none.
   Result<Ring> allocate_ring();
+  /// Memory for the long area of the ring at OFFSET; the same error.
+  Result<void> extend_ring(std::uint64_t offset);
   /// A ring that nobody uses any more: its memory goes back to the host, its place is used again.
-  void free_ring(std::uint64_t offset);
+  void free_ring(std::uint64_t offset, bool is_extended);
   [[nodiscard]] RingShape ring_shape() const { return shape_; }
 
  private:
   Segment(platform::FileDescriptor file, platform::Mapping mapping, RingShape shape,
           memory::Ledger& ledger);
   [[nodiscard]] std::size_t ring_bytes() const { return platform::round_to_pages(shape_.bytes()); }
+  /// What a ring's place in the window has: with the long area.
+  [[nodiscard]] std::size_t place_bytes() const {
+    return platform::round_to_pages(shape_.whole_bytes());
+  }
   [[nodiscard]] SegmentHeader* header() const {
     return reinterpret_cast<SegmentHeader*>(mapping_.data());
   }

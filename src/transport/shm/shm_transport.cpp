@@ -338,6 +338,14 @@ void ShmTransport::handle(ShmLink& link, ChannelKind kind, FrameType type,
     case FrameType::ring_recall:
       environment_.sink->on_channel_recalled(link, ChannelKind::ring);
       return;
+    case FrameType::ring_extend:
+      extend_ring(link);
+      return;
+    case FrameType::ring_extended:
+      link.accept_extension();
+      return;
+    case FrameType::long_data:  // the ring has dealt with it
+      return;
   }
 }
 
@@ -346,7 +354,28 @@ void ShmTransport::drop_incoming_ring(ShmLink& link) {
   while (poll_ring(link)) {
   }
   std::erase(ring_links_, &link);
-  segment_.free_ring(link.close_incoming_ring());
+  const bool extended = link.incoming_ring()->is_extended();
+  if (extended) --long_rings_;
+  segment_.free_ring(link.incoming_offset(), extended);
+  link.close_incoming_ring();
+  // Of no use any more, and in the way of the answer to the next question.
+  if (link.answer_to_send && link.answer_to_send->type == FrameType::ring_extended) {
+    link.answer_to_send.reset();
+    --busy_links_;
+  }
+}
+
+/// A question that can't be granted stays without an answer: the peer's ring goes on as it is, and
+/// it asks again.
+void ShmTransport::extend_ring(ShmLink& link) {
+  RingReceiver* ring = link.incoming_ring();
+  if (ring == nullptr || ring->is_extended() || link.answer_to_send) return;
+  if (long_rings_ >= settings_.long_rings_max) return;
+  if (!segment_.extend_ring(link.incoming_offset())) return;
+  ring->extend();
+  ++long_rings_;
+  link.answer_to_send = {FrameType::ring_extended, {}};
+  ++busy_links_;
 }
 
 void ShmTransport::answer_ring_ask(ShmLink& link) {
@@ -357,7 +386,8 @@ void ShmTransport::answer_ring_ask(ShmLink& link) {
       const RingShape shape = segment_.ring_shape();
       link.open_incoming_ring(*ring, shape);
       ring_links_.push_back(&link);
-      answer = {FrameType::ring_grant, {ring->offset, shape.line_count, shape.bulk_bytes}};
+      answer = {FrameType::ring_grant,
+                {ring->offset, shape.line_count, shape.bulk_bytes, shape.long_bytes, 0}};
     } else {
       environment_.sink->on_channel_given_back(link, ChannelKind::ring);
     }

@@ -64,6 +64,7 @@ class ShmTransport final : public Transport {
   void handle(ShmLink& link, ChannelKind kind, FrameType type, std::span<const std::byte> frame);
   void drop_incoming_ring(ShmLink& link);
   void answer_ring_ask(ShmLink& link);
+  void extend_ring(ShmLink& link);
   bool flush_answers();
 
   const Environment environment_;
@@ -81,6 +82,7 @@ class ShmTransport final : public Transport {
   std::size_t connecting_ = 0;        // links with an open connection
   std::size_t attached_bytes_ = 0;    // charged for the segments of peers
   std::size_t busy_links_ = 0;        // links with an answer to send
+  std::int64_t long_rings_ = 0;       // rings with a long area in our segment
   std::uint32_t claimed_polls_ = 0;   // of a head that is claimed and not ready
   std::uint32_t ring_rounds_ = 0;
 };

@@ -130,6 +130,35 @@ TEST_F(Shm, AnAskThatOvertakesTheHandshakeIsAnswered) {
   EXPECT_FALSE(link.channels().empty());
 }
 
+/// A ring that carries many long frames gets a long area, as long as its receiver has room for one.
+TEST_F(Shm, ARingIsExtendedForLongFrames) {
+  const auto rings_after = [&](std::int64_t long_rings_max) {
+    const Settings settings{.ring_long_bytes = 1 << 18, .long_rings_max = long_rings_max};
+    ShmEnd<> c(0, words, settings);
+    ShmEnd<> d(1, words, settings);
+    Link& link = c.connect(1, d.address());
+    settle(c, d);
+    EXPECT_TRUE(link.ask(ChannelKind::ring));
+    settle(c, d);
+    const std::int64_t before = d.ledger.current_bytes(memory::Account::rings);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      EXPECT_TRUE(send(link, ChannelKind::ring, i % 2 == 0 ? 8192 : 100, i));
+      settle(c, d);
+    }
+    EXPECT_EQ(d.sink.arrivals.size(), 100U);
+    for (std::uint64_t i = 0; i < d.sink.arrivals.size(); ++i)
+      EXPECT_EQ(d.sink.arrivals[i].number, i);
+    const std::int64_t gained = d.ledger.current_bytes(memory::Account::rings) - before;
+    EXPECT_TRUE(link.give_back(ChannelKind::ring));
+    settle(c, d);
+    EXPECT_EQ(d.ledger.current_bytes(memory::Account::rings), 0);
+    EXPECT_TRUE(c.transport->is_drained() && d.transport->is_drained());
+    return gained;
+  };
+  EXPECT_GE(rings_after(1), 1 << 18);
+  EXPECT_EQ(rings_after(0), 0);
+}
+
 TEST_F(Shm, AKnockWakesTheSleeper) {
   hostmem::Sleeper sleeper(words[1], hostmem::FencePayer::waker);
   const std::vector<std::byte> address = b.address();

@@ -1,0 +1,58 @@
+// Stores: by which kind of stores this process copies long frames into a peer's memory: what is
+// quicker depends on whether the two cores share a cache, which nobody tells us, and which changes
+// when a process, or a virtual machine, is moved. So it is measured, now and then.
+//
+// A state machine without a clock: next() says how the next run of bytes is to be copied and
+// whether its time is wanted; took() hears it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hawser::transport::shm {
+
+class Stores {
+ public:
+  struct Choice {
+    bool past_cache = false;
+    bool is_measured = false;  // always with plain stores
+  };
+
+  /// Of a run of BYTES. Only long ones tell: in short ones the way to the first line counts most,
+  /// which stores past the cache do not shorten.
+  Choice next(std::size_t bytes) {
+    if (bytes < long_run_bytes) return {};
+    const bool measured = --left_ == 0;
+    if (measured) left_ = runs_between_looks;
+    return {past_cache_ && !measured, measured};
+  }
+  /// BYTES took NS with plain stores. One slow run may be an accident (an interrupt): it takes
+  /// several to change the choice.
+  void took(std::size_t bytes, std::uint64_t ns) {
+    const bool slow = ns * 1024 > bytes * plain_ns_per_kib_max;
+    if (slow == past_cache_) {
+      opposite_ = 0;
+    } else if (++opposite_ >= looks_to_change) {
+      past_cache_ = slow;
+      opposite_ = 0;
+    }
+    // In doubt it looks again soon.
+    left_ = opposite_ > 0 ? runs_in_doubt : runs_between_looks;
+  }
+  [[nodiscard]] bool are_past_cache() const { return past_cache_; }
+
+ private:
+  /// Plain stores to lines of a core that shares our cache take 40 to 80 ns per KiB, to those of
+  /// another one above 200; stores past the cache 100 in either case.
+  static constexpr std::size_t long_run_bytes = 4096;
+  static constexpr std::uint64_t plain_ns_per_kib_max = 130;
+  static constexpr std::uint32_t runs_between_looks = 64;
+  static constexpr std::uint32_t runs_in_doubt = 4;
+  static constexpr std::uint32_t looks_to_change = 3;
+
+  bool past_cache_ = false;
+  std::uint32_t left_ = runs_in_doubt;  // until the next look
+  std::uint32_t opposite_ = 0;          // looks in a row that speak for the other kind
+};
+
+}  // namespace hawser::transport::shm
