@@ -1,4 +1,5 @@
 /* Ping-pong between two ranks: "latency BYTES MICROSECONDS" one way, for sizes up to 4 MiB. */
+#include "line.h"
 #include "micro.h"
 
 static double one_way(Places* places, int bytes, long rounds, int rank) {
@@ -20,14 +21,17 @@ void run_latency(int argc, char** argv) {
   const long trial = 20, rounds_min = 4, rounds_max = 20000;
   const double batch_seconds = 0.01;
   Places places = make_places((size_t)bytes_max, has_argument(argc, argv, "fresh"));
+  Line* line = has_argument(argc, argv, "line") ? make_line() : NULL;
   for (int bytes = 0; bytes <= bytes_max; bytes = bytes == 0 ? 1 : 2 * bytes) {
     one_way(&places, bytes, trial, rank); /* pages, channels */
     const long rounds = repetitions(batch_seconds, 2 * one_way(&places, bytes, trial, rank),
                                     rounds_min, rounds_max);
-    double seconds[batches];
+    Batches all;
+    begin_batches(&all, line);
     for (int batch = 0; batch < batches; ++batch)
-      seconds[batch] = one_way(&places, bytes, rounds, rank);
-    if (rank == 0) printf("latency %d %.4f\n", bytes, median(seconds, batches) * 1e6);
+      add_batch(&all, 1e6 * one_way(&places, bytes, rounds, rank));
+    print_batches(&all, "latency", bytes, 4);
   }
+  free_line(line);
   free(places.memory);
 }

@@ -1,5 +1,6 @@
 /* Messages of 8 bytes from each rank of the first half to one of the second, a window at a time:
  * "pairs PAIRS MESSAGES-PER-SECOND", over all pairs. */
+#include "line.h"
 #include "micro.h"
 
 enum { window = 64 };
@@ -32,16 +33,17 @@ static double seconds_for(long windows, int rank, int pairs) {
 }
 
 void run_rate(int argc, char** argv) {
-  (void)argc;
-  (void)argv;
   const int rank = world_rank(), pairs = world_size() / 2;
   if (world_size() % 2 != 0) give_up("this benchmark needs an even number of ranks");
   const long windows_min = 2, windows_max = 5000;
   seconds_for(10, rank, pairs);
   const long windows =
       repetitions(0.05, seconds_for(10, rank, pairs) / 10, windows_min, windows_max);
-  double rates[batches];
+  Line* line = pairs == 1 && has_argument(argc, argv, "line") ? make_line() : NULL;
+  Batches all;
+  begin_batches(&all, line);
   for (int batch = 0; batch < batches; ++batch)
-    rates[batch] = (double)windows * window * pairs / seconds_for(windows, rank, pairs);
-  if (rank == 0) printf("pairs %d %.0f\n", pairs, median(rates, batches));
+    add_batch(&all, (double)windows * window * pairs / seconds_for(windows, rank, pairs));
+  print_batches(&all, "pairs", pairs, 0);
+  free_line(line);
 }

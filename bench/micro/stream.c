@@ -1,7 +1,7 @@
 /* One rank sends, the other receives (or both do both), WINDOW messages at a time:
- * "bandwidth BYTES MEGABYTES-PER-SECOND" for sizes up to 4 MiB, and "rate BYTES
- * MESSAGES-PER-SECOND" for one size. With `both`: "bidirectional BYTES MEGABYTES-PER-SECOND", the
- * sum of both directions. */
+ * "bandwidth BYTES MEGABYTES-PER-SECOND" for sizes up to 4 MiB. With `both`: "bidirectional BYTES
+ * MEGABYTES-PER-SECOND", the sum of both directions. */
+#include "line.h"
 #include "micro.h"
 
 enum { window = 64 };
@@ -52,27 +52,24 @@ static double per_message(Places* from, Places* to, int bytes, long windows, int
 
 void run_stream(int argc, char** argv) {
   require_ranks(2);
-  const int rank = world_rank(), bytes_max = 4 << 20, rate_bytes = 8;
+  const int rank = world_rank(), bytes_max = 4 << 20;
   const long windows_min = 1, windows_max = 1000;
   const double batch_seconds = 0.02;
   const bool both = has_argument(argc, argv, "both"), fresh = has_argument(argc, argv, "fresh");
+  Line* line = has_argument(argc, argv, "line") ? make_line() : NULL;
   Places from = make_places((size_t)bytes_max, fresh), to = make_places((size_t)bytes_max, fresh);
   for (int bytes = 1; bytes <= bytes_max; bytes *= 2) {
     per_message(&from, &to, bytes, 1, rank, both);
     const double once = window * per_message(&from, &to, bytes, 2, rank, both);
     const long windows = repetitions(batch_seconds, once, windows_min, windows_max);
-    double seconds[batches];
+    Batches all;
+    begin_batches(&all, line);
     for (int batch = 0; batch < batches; ++batch)
-      seconds[batch] = per_message(&from, &to, bytes, windows, rank, both);
-    const double middle = median(seconds, batches);
-    if (rank != 0) continue;
-    if (both) {
-      printf("bidirectional %d %.2f\n", bytes, 2 * bytes / middle * 1e-6);
-    } else {
-      printf("bandwidth %d %.2f\n", bytes, bytes / middle * 1e-6);
-      if (bytes == rate_bytes) printf("rate %d %.0f\n", bytes, 1 / middle);
-    }
+      add_batch(&all,
+                (both ? 2e-6 : 1e-6) * bytes / per_message(&from, &to, bytes, windows, rank, both));
+    print_batches(&all, both ? "bidirectional" : "bandwidth", bytes, 2);
   }
+  free_line(line);
   free(to.memory);
   free(from.memory);
 }

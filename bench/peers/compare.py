@@ -8,13 +8,30 @@ import chart
 
 @dataclasses.dataclass
 class Row:
-    """One line of a group's table. MEDIANS: {library: value}."""
+    """One line of a group's table. MEDIANS: {library: value}. LINE: what a bare cache line took when
+    they were measured, in ns, or None."""
     x: int
     medians: dict
     best_peer: str | None
     ratio: float | None
     goal: str
     reached: bool | None
+    line: float | None = None
+
+
+def comparable(values, lines):
+    """The samples {library: list} that were taken while the two cores were equally far apart, and the
+    time of a bare cache line then. Of the spans in which that time differs by less than 1.5x, the one
+    with the most libraries, and then with the most samples of the one that has the fewest."""
+    def inside(least):
+        chosen = {name: [value for value, line in zip(list_, lines[name])
+                         if least <= line < 1.5 * least] for name, list_ in values.items()}
+        return {name: list_ for name, list_ in chosen.items() if list_}
+
+    every = [line for list_ in lines.values() for line in list_]
+    best = max(sorted(set(every)), key=lambda least: (
+        len(inside(least)), min(len(list_) for list_ in inside(least).values())))
+    return inside(best), statistics.median(line for line in every if best <= line < 1.5 * best)
 
 
 def row_of(group, x, medians, own):
@@ -36,8 +53,13 @@ def row_of(group, x, medians, own):
 def rows(samples, title, own):
     group = samples.groups[title]
     for x, values in sorted(samples.values[title].items()):
-        medians = {name: statistics.median(list_) for name, list_ in values.items()}
-        yield row_of(group, x, medians, own)
+        line = None
+        if samples.lines[title][x]:
+            values, line = comparable(values, samples.lines[title][x])
+        row = row_of(group, x, {name: statistics.median(list_) for name, list_ in values.items()},
+                     own)
+        row.line = line
+        yield row
 
 
 def number(value):
@@ -51,18 +73,21 @@ def name_x(group, x):
     return chart.size_label(x) if group.x == "bytes" else str(x)
 
 
-def cells(group, row, libraries):
+def cells(group, row, libraries, has_line):
     ratio = "-" if row.ratio is None else f"{number(row.ratio)}x {row.best_peer}"
     verdict = "" if row.reached is None else (" reached" if row.reached else " **missed**")
-    return [name_x(group, row.x), *(number(row.medians.get(name)) for name in libraries), ratio,
+    line = [number(row.line)] if has_line else []
+    return [name_x(group, row.x), *line, *(number(row.medians.get(name)) for name in libraries), ratio,
             row.goal + verdict]
 
 
 def table(samples, title, libraries):
     """The group's table in Markdown, which reads as text too."""
     group = samples.groups[title]
-    lines = [[group.x, *libraries, "to the best peer", "goal"]]
-    lines += [cells(group, row, libraries) for row in rows(samples, title, libraries[0])]
+    shown = list(rows(samples, title, libraries[0]))
+    has_line = any(row.line is not None for row in shown)
+    lines = [[group.x, *(["line, ns"] if has_line else []), *libraries, "to the best peer", "goal"]]
+    lines += [cells(group, row, libraries, has_line) for row in shown]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     text = ["| " + " | ".join(cell.rjust(width) for cell, width in zip(line, widths)) + " |"
             for line in lines]

@@ -1,4 +1,5 @@
 """What is measured is read, compared and judged rightly."""
+import dataclasses
 import pathlib
 import sys
 import unittest
@@ -61,6 +62,25 @@ class Comparison(unittest.TestCase):
         self.assertIn("<svg", compare.pictures(samples, ["Hawser", "A"], "here")["l"])
 
 
+    def test_only_equal_distances_are_compared(self):
+        samples = measure.Samples()
+        for name, pairs in {"Hawser": [(0.2, 60), (0.2, 62), (0.4, 250), (0.1, 20)],
+                            "A": [(0.3, 65), (0.3, 70), (0.5, 255)],
+                            "B": [(0.25, 61), (0.2, 22)]}.items():
+            for value, line in pairs:
+                samples.add(LATENCY, 8.0, library(name), value, line)
+        (row,) = compare.rows(samples, "Latency", "Hawser")
+        self.assertEqual(row.medians, {"Hawser": 0.2, "A": 0.3, "B": 0.25})
+        self.assertEqual(row.line, 62)
+        text = compare.table(samples, "Latency", ["Hawser", "A", "B"])
+        self.assertRegex(text, r"\| +8 \| +62 \| +0\.2 \| +0\.3 \| +0\.25 \| +0\.8x B \|")
+
+    def test_the_span_with_most_libraries_counts(self):
+        values, line = compare.comparable({"H": [1, 1, 1, 5], "A": [2]},
+                                          {"H": [20, 20, 20, 200], "A": [210]})
+        self.assertEqual((values, line), ({"H": [5], "A": [2]}, 205))
+
+
 class Measurement(unittest.TestCase):
     def measured(self, text, timeout=20):
         samples = measure.Samples()
@@ -73,6 +93,13 @@ class Measurement(unittest.TestCase):
         self.assertEqual(dict(samples.values["Latency"][8]), {"Shell": [0.5]})
         self.assertEqual(dict(samples.values["Latency"][16]), {"Shell": [0.7]})
         self.assertEqual(samples.failures, {})
+
+    def test_the_time_of_a_bare_line_is_read_where_it_is_printed(self):
+        samples = measure.Samples()
+        shell, job = script("echo latency 8 0.5 61.5; echo latency 8 0.6 62")
+        measure.measure(shell, dataclasses.replace(job, line=True), samples)
+        self.assertEqual(samples.values["Latency"][8]["Shell"], [0.5, 0.6])
+        self.assertEqual(samples.lines["Latency"][8]["Shell"], [61.5, 62.0])
 
     def test_a_failed_job_is_said_and_not_tried_again(self):
         samples = self.measured("echo latency 8 0.5; echo why >&2; exit 3")

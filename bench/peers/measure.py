@@ -8,17 +8,22 @@ import time
 
 
 class Samples:
-    """What was measured. values[group][x][library]: a list, one entry a round."""
+    """What was measured. values[group][x][library]: a list, one entry a round, or a batch.
+    lines[group][x][library]: for some groups, how long a bare cache line took at each of them."""
 
     def __init__(self):
+        self.lines = collections.defaultdict(
+            lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
         self.groups = {}  # title -> Group, in the order of the plan
         self.values = collections.defaultdict(
             lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
         self.failures = {}  # (job, library) -> a sentence
 
-    def add(self, group, x, library, value):
+    def add(self, group, x, library, value, line=None):
         self.groups.setdefault(group.title, group)
         self.values[group.title][int(x)][library.name].append(value)
+        if line is not None:
+            self.lines[group.title][int(x)][library.name].append(line)
 
 
 def end(process):
@@ -49,18 +54,23 @@ def run(library, job):
         except subprocess.TimeoutExpired:
             sentence = f"not done after {job.seconds_max} s"
             end(process)
+        except KeyboardInterrupt:
+            end(process)
+            raise
         seconds = time.monotonic() - began
         output.seek(0)
         return output.read(), seconds, sentence
 
 
 def read(job, text):
-    """Yields (group, x, value) of the lines that JOB printed; a line that was cut off is no line."""
+    """Yields (group, x, value, time of a bare cache line or None) of the lines that JOB printed; one
+    that was cut off is none."""
     for line in text.splitlines(keepends=True):
         name, *numbers = line.split() or [""]
         if name in job.groups and line.endswith("\n"):
-            x, value = job.read([float(number) for number in numbers])
-            yield job.groups[name], x, value
+            numbers = [float(number) for number in numbers]
+            x, value = job.read(numbers)
+            yield job.groups[name], x, value, numbers[2] if job.line else None
 
 
 def measure(library, job, samples):
@@ -72,16 +82,20 @@ def measure(library, job, samples):
         samples.failures[job.name, library.name] = sentence
     elif job.timed:
         samples.add(job.groups[""], job.ranks, library, 1e3 * seconds)
-    for group, x, value in read(job, text):
-        samples.add(group, x, library, value)
+    for group, x, value, line in read(job, text):
+        samples.add(group, x, library, value, line)
 
 
 def measure_all(libraries, jobs, rounds, say):
+    """An interrupt ends it early."""
     samples = Samples()
     began = time.monotonic()
-    for number in range(1, rounds + 1):
-        for job in jobs:
-            say(f"[{time.monotonic() - began:5.0f} s] round {number} of {rounds}: {job.name}")
-            for library in libraries:
-                measure(library, job, samples)
+    try:
+        for number in range(1, rounds + 1):
+            for job in jobs:
+                say(f"[{time.monotonic() - began:5.0f} s] round {number} of {rounds}: {job.name}")
+                for library in libraries:
+                    measure(library, job, samples)
+    except KeyboardInterrupt:
+        say("interrupted: what follows is what was measured until then")
     return samples

@@ -4,7 +4,8 @@
     peers.py BUILD --environments DIR [--rounds N] [--only WORD] [--output DIR]
 
 Prints each comparison and writes peers.json, peers.md and pictures into --output (default:
-bench/results). WORD chooses the jobs whose names contain it.
+bench/results). WORD chooses the jobs whose names contain it; --only may be given several times. What
+was measured before an interrupt (Ctrl-C) is printed and written too.
 """
 import argparse
 import json
@@ -44,7 +45,9 @@ def page(samples, names, where, versions, rounds, pictures):
     reached, goals = compare.totals(samples, names[0])
     parts = ["# Hawser beside its peers", "",
              f"{where['processor']}, {where['cores']} cores, {where['system']}; {where['time'][:10]}.",
-             f"Medians of {rounds} interleaved rounds. {reached} of {goals} goals reached.", ""]
+             f"Medians of {rounds} interleaved rounds. {reached} of {goals} goals reached. Where a table "
+             "has a column \"line\", only figures are compared that were taken while a bare cache line "
+             "took so long from one core to the other.", ""]
     parts += [f"- {name}: {versions[name]}" for name in names] + [""]
     parts += [f"![{name}]({name}.svg)" for name in pictures] + [""]
     parts += [compare.table(samples, title, names) for title in samples.groups]
@@ -75,12 +78,13 @@ def main(arguments=None):
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--environments", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD")
     parser.add_argument("--output", type=pathlib.Path, default=HERE.parent / "results")
     options = parser.parse_args(arguments)
-    jobs = [job for job in plan.jobs() if options.only in job.name]
+    jobs = [job for job in plan.jobs()
+            if not options.only or any(word in job.name for word in options.only)]
     if not jobs:
-        parser.error(f"no job's name contains '{options.only}'; there are "
+        parser.error(f"no job's name contains {' or '.join(options.only)}; there are "
                      + ", ".join(job.name for job in plan.jobs()))
     where = run.machine()
     run.print_machine(where)

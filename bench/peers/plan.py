@@ -39,6 +39,7 @@ class Job:
     read: callable = first_two
     timed: bool = False
     seconds_max: int = 60
+    line: bool = False  # the third number of each line is the time of a bare cache line in ns
 
 
 def latency_goal(size):
@@ -54,19 +55,20 @@ def bandwidth_goal(size):
 def point_to_point():
     for fresh in ("", "fresh"):
         where = ", out of cache" if fresh else ""
-        words = (fresh,) if fresh else ()
+        words = ("line", fresh) if fresh else ("line",)
         yield Job(f"latency{where}", 2, ("latency", *words), {
-            "latency": Group(f"Latency{where}", "us", goal=latency_goal, picture="latency")})
+            "latency": Group(f"Latency{where}", "us", goal=latency_goal, picture="latency")},
+                  line=True)
         yield Job(f"bandwidth{where}", 2, ("stream", *words), {
             "bandwidth": Group(f"Bandwidth{where}", "MB/s", higher_is_better=True,
-                               goal=bandwidth_goal, picture="bandwidth")})
+                               goal=bandwidth_goal, picture="bandwidth")}, line=True)
         yield Job(f"bidirectional{where}", 2, ("stream", "both", *words), {
             "bidirectional": Group(f"Bandwidth, both ways{where}", "MB/s", higher_is_better=True,
-                                   goal=bandwidth_goal, picture="bandwidth")})
+                                   goal=bandwidth_goal, picture="bandwidth")}, line=True)
     rate = Group("Message rate, 8 bytes", "1/s", "pairs", higher_is_better=True,
                  goal=lambda _: 1.5, picture="rate")
     for ranks in (2, 4, 8):
-        yield Job(f"rate {ranks}", ranks, ("rate",), {"pairs": rate})
+        yield Job(f"rate {ranks}", ranks, ("rate", "line"), {"pairs": rate}, line=ranks == 2)
     yield Job("queue", 2, ("queue",), {
         "posted": Group("Latency behind posted receives", "us", "receives", picture="queue"),
         "unexpected": Group("Latency behind unexpected messages", "us", "messages",
