@@ -16,21 +16,22 @@ struct Line {
 static int turns = 0;
 
 Line* make_line(void) {
-  char path[] = "/tmp/micro-line-XXXXXX";
+  char name[32];
   const size_t bytes = 4096;
   int file = -1;
   if (world_rank() == 0) {
-    file = mkstemp(path);
+    snprintf(name, sizeof name, "/micro-line-%ld", (long)getpid());
+    file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
     if (file >= 0 && ftruncate(file, (off_t)bytes) != 0) file = -1;
   }
-  MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
-  if (world_rank() == 1) file = open(path, O_RDWR);
+  MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (world_rank() == 1) file = shm_open(name, O_RDWR, 0);
   void* memory =
       file < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (world_rank() == 0) unlink(path);
+  if (world_rank() == 0) shm_unlink(name);
   if (memory == MAP_FAILED) {
-    fputs("micro: the two ranks cannot share a file in /tmp\n", stderr);
+    fputs("micro: the two ranks cannot share a page of memory\n", stderr);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   close(file);
