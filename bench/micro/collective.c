@@ -1,6 +1,7 @@
-/* The time of one call in a row of calls, by the slowest rank: "collective NAME": "NAME BYTES
- * MICROSECONDS", where BYTES is the buffer of a rank, or for allgather, alltoall and reduce_scatter
- * the part of it that is one rank's; "barrier 0 MICROSECONDS". */
+/* The time of one call in a row of calls, by the slowest rank: "collective NAME [BYTES-MAX]": "NAME
+ * BYTES MICROSECONDS", where BYTES is the buffer of a rank, or for allgather, alltoall and
+ * reduce_scatter the part of it that is one rank's; "barrier 0 MICROSECONDS". */
+#include "line.h"
 #include "micro.h"
 
 typedef struct {
@@ -54,14 +55,14 @@ static double per_call(void (*call)(Buffers), Buffers b, long calls) {
   return slowest;
 }
 
-static void measure(const char* name, void (*call)(Buffers), Buffers b) {
+static void measure(const char* name, void (*call)(Buffers), Buffers b, Line* line) {
   const long trial = 10, calls_min = 3, calls_max = 20000;
   per_call(call, b, trial);
   const long calls = repetitions(0.02, per_call(call, b, trial), calls_min, calls_max);
-  double seconds[batches];
-  for (int batch = 0; batch < batches; ++batch) seconds[batch] = per_call(call, b, calls);
-  if (world_rank() == 0)
-    printf("%s %d %.3f\n", name, b.count * (int)sizeof(int), median(seconds, batches) * 1e6);
+  Batches all;
+  begin_batches(&all, line);
+  for (int batch = 0; batch < batches; ++batch) add_batch(&all, 1e6 * per_call(call, b, calls));
+  print_batches(&all, name, b.count * (int)sizeof(int), 3);
 }
 
 void run_collective(int argc, char** argv) {
@@ -70,20 +71,22 @@ void run_collective(int argc, char** argv) {
     if (strcmp(collectives[i].name, argv[0]) == 0) chosen = &collectives[i];
   if (chosen == NULL)
     give_up("collective takes bcast, reduce, allreduce, allgather, alltoall or reduce_scatter");
-  const int bytes_max = argc > 1 ? atoi(argv[1]) : 1 << 20;
+  const int wanted = argc > 1 ? atoi(argv[1]) : 0, bytes_max = wanted > 0 ? wanted : 1 << 20;
   const size_t ranks = (size_t)world_size(), bytes = (size_t)bytes_max;
   Buffers b = {allocate(bytes * (chosen->sends_to_each ? ranks : 1)),
                allocate(bytes * (chosen->receives_from_each ? ranks : 1)), 0};
+  Line* line = line_if_named(argc, argv);
   for (int size = (int)sizeof(int); size <= bytes_max; size *= size < 64 ? 2 : 4) {
     b.count = size / (int)sizeof(int);
-    measure(chosen->name, chosen->call, b);
+    measure(chosen->name, chosen->call, b, line);
   }
+  free_line(line);
   free(b.receive);
   free(b.send);
 }
 
 void run_barrier(int argc, char** argv) {
-  (void)argc;
-  (void)argv;
-  measure("barrier", call_barrier, (Buffers){NULL, NULL, 0});
+  Line* line = line_if_named(argc, argv);
+  measure("barrier", call_barrier, (Buffers){NULL, NULL, 0}, line);
+  free_line(line);
 }

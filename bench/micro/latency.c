@@ -21,7 +21,7 @@ void run_latency(int argc, char** argv) {
   const long trial = 20, rounds_min = 4, rounds_max = 20000;
   const double batch_seconds = 0.01;
   Places places = make_places((size_t)bytes_max, has_argument(argc, argv, "fresh"));
-  Line* line = has_argument(argc, argv, "line") ? make_line() : NULL;
+  Line* line = line_if_named(argc, argv);
   for (int bytes = 0; bytes <= bytes_max; bytes = bytes == 0 ? 1 : 2 * bytes) {
     one_way(&places, bytes, trial, rank); /* pages, channels */
     const long rounds = repetitions(batch_seconds, 2 * one_way(&places, bytes, trial, rank),

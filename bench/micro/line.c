@@ -15,7 +15,7 @@ struct Line {
 /* What the two ranks count alike, each for itself. */
 static int turns = 0;
 
-Line* make_line(void) {
+static Line* make_line(void) {
   char name[32];
   const size_t bytes = 4096;
   int file = -1;
@@ -36,6 +36,10 @@ Line* make_line(void) {
   }
   close(file);
   return memory;
+}
+
+Line* line_if_named(int argc, char** argv) {
+  return world_size() == 2 && has_argument(argc, argv, "line") ? make_line() : NULL;
 }
 
 void free_line(Line* line) {

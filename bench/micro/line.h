@@ -9,8 +9,9 @@
 
 typedef struct Line Line;
 
-/* Collective over two ranks of one host. */
-Line* make_line(void);
+/* If "line" is among the arguments and the job has two ranks, both on one host; otherwise null.
+ * Collective. */
+Line* line_if_named(int argc, char** argv);
 void free_line(Line* line);
 /* Nanoseconds, one way; collective. */
 double line_ns(Line* line);

@@ -10,20 +10,21 @@ typedef struct {
 } Benchmark;
 
 static const Benchmark benchmarks[] = {
-    {"barrier", "", run_barrier, MPI_THREAD_SINGLE},
+    {"barrier", "[line]", run_barrier, MPI_THREAD_SINGLE},
     {"blocked", "[SECONDS]", run_blocked, MPI_THREAD_SINGLE},
-    {"collective", "NAME [BYTES-MAX]", run_collective, MPI_THREAD_SINGLE},
+    {"collective", "NAME [BYTES-MAX] [line]", run_collective, MPI_THREAD_SINGLE},
     {"empty", "", run_empty, MPI_THREAD_SINGLE},
     {"footprint", "[silent|pairwise|all]", run_footprint, MPI_THREAD_SINGLE},
+    {"instructions", "", run_instructions, MPI_THREAD_SINGLE},
     {"latency", "[fresh] [line]", run_latency, MPI_THREAD_SINGLE},
     {"matching", "[DEPTH…]", run_matching, MPI_THREAD_SINGLE},
     {"overlap", "", run_overlap, MPI_THREAD_SINGLE},
     {"pack", "", run_pack, MPI_THREAD_SINGLE},
-    {"queue", "", run_queue, MPI_THREAD_SINGLE},
+    {"queue", "[line]", run_queue, MPI_THREAD_SINGLE},
     {"rate", "[line]", run_rate, MPI_THREAD_SINGLE},
     {"stream", "[fresh] [both] [line]", run_stream, MPI_THREAD_SINGLE},
-    {"strided", "", run_strided, MPI_THREAD_SINGLE},
-    {"threads", "", run_threads, MPI_THREAD_MULTIPLE},
+    {"strided", "[line]", run_strided, MPI_THREAD_SINGLE},
+    {"threads", "[line]", run_threads, MPI_THREAD_MULTIPLE},
     {"version", "", run_version, MPI_THREAD_SINGLE},
 };
 

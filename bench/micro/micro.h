@@ -17,6 +17,7 @@ void run_blocked(int argc, char** argv);
 void run_collective(int argc, char** argv);
 void run_empty(int argc, char** argv);
 void run_footprint(int argc, char** argv);
+void run_instructions(int argc, char** argv);
 void run_latency(int argc, char** argv);
 void run_matching(int argc, char** argv);
 void run_overlap(int argc, char** argv);

@@ -39,7 +39,7 @@ void run_rate(int argc, char** argv) {
   seconds_for(10, rank, pairs);
   const long windows =
       repetitions(0.05, seconds_for(10, rank, pairs) / 10, windows_min, windows_max);
-  Line* line = pairs == 1 && has_argument(argc, argv, "line") ? make_line() : NULL;
+  Line* line = line_if_named(argc, argv);
   Batches all;
   begin_batches(&all, line);
   for (int batch = 0; batch < batches; ++batch)

@@ -56,7 +56,7 @@ void run_stream(int argc, char** argv) {
   const long windows_min = 1, windows_max = 1000;
   const double batch_seconds = 0.02;
   const bool both = has_argument(argc, argv, "both"), fresh = has_argument(argc, argv, "fresh");
-  Line* line = has_argument(argc, argv, "line") ? make_line() : NULL;
+  Line* line = line_if_named(argc, argv);
   Places from = make_places((size_t)bytes_max, fresh), to = make_places((size_t)bytes_max, fresh);
   for (int bytes = 1; bytes <= bytes_max; bytes *= 2) {
     per_message(&from, &to, bytes, 1, rank, both);

@@ -2,6 +2,7 @@
  * "threads 2 MICROSECONDS" one way, and "threads 1 MICROSECONDS" under MPI_THREAD_MULTIPLE too. */
 #include <pthread.h>
 
+#include "line.h"
 #include "micro.h"
 
 typedef struct {
@@ -30,17 +31,19 @@ static double one_way(int threads, long rounds, int rank) {
 }
 
 void run_threads(int argc, char** argv) {
-  (void)argc;
-  (void)argv;
   require_ranks(2);
   const int rank = world_rank();
   const long trial = 100, rounds_min = 20, rounds_max = 50000;
+  Line* line = line_if_named(argc, argv);
   for (int threads = 1; threads <= 2; ++threads) {
     one_way(threads, trial, rank);
     const long rounds =
         repetitions(0.05, 2 * one_way(threads, trial, rank), rounds_min, rounds_max);
-    double seconds[batches];
-    for (int batch = 0; batch < batches; ++batch) seconds[batch] = one_way(threads, rounds, rank);
-    if (rank == 0) printf("threads %d %.4f\n", threads, median(seconds, batches) * 1e6);
+    Batches all;
+    begin_batches(&all, line);
+    for (int batch = 0; batch < batches; ++batch)
+      add_batch(&all, 1e6 * one_way(threads, rounds, rank));
+    print_batches(&all, "threads", threads, 4);
   }
+  free_line(line);
 }

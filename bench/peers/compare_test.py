@@ -108,6 +108,14 @@ class Measurement(unittest.TestCase):
         measure.measure(shell, job, samples)
         self.assertEqual(samples.values["Latency"][8]["Shell"], [0.5])
 
+    def test_what_took_too_long_is_not_tried_with_more_ranks(self):
+        samples = self.measured("exec sleep 30", 1)
+        shell, job = script("echo latency 8 0.1")
+        measure.measure(shell, dataclasses.replace(job, name="more", ranks=4), samples)
+        self.assertEqual(samples.failures["more", "Shell"], "not tried: 2 ranks took too long")
+        measure.measure(shell, dataclasses.replace(job, name="fewer", ranks=1), samples)
+        self.assertEqual(samples.values["Latency"][8]["Shell"], [0.1])
+
     def test_what_was_printed_in_time_counts(self):
         samples = self.measured("echo latency 8 0.5; printf 'latency 16 0.'; exec sleep 30", 1)
         self.assertEqual(samples.failures, {("job", "Shell"): "not done after 1 s"})

@@ -16,8 +16,10 @@ class Library:
     program: pathlib.Path
     environment: dict
 
-    def command(self, ranks, arguments):
-        return [*map(str, self.launcher), "-n", str(ranks), str(self.program), *map(str, arguments)]
+    def command(self, ranks, arguments, wrapper=()):
+        """WRAPPER: what starts the program, such as valgrind with its options."""
+        return [*map(str, self.launcher), "-n", str(ranks), *wrapper, str(self.program),
+                *map(str, arguments)]
 
     def variables(self):
         """The variables of a job: nothing of another MPI library's."""

@@ -1,6 +1,8 @@
 """Running the jobs of the plan: every library in turn, round after round, within time limits."""
 import collections
 import os
+import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -12,6 +14,7 @@ class Samples:
     lines[group][x][library]: for some groups, how long a bare cache line took at each of them."""
 
     def __init__(self):
+        self.slow = {}  # (library, arguments of a job) -> the fewest ranks that took too long
         self.lines = collections.defaultdict(
             lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
         self.groups = {}  # title -> Group, in the order of the plan
@@ -39,11 +42,11 @@ def end(process):
             continue
 
 
-def run(library, job):
+def run(library, job, wrapper=()):
     """(output, seconds, sentence or None). What a job printed before its time was over counts."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         began = time.monotonic()
-        process = subprocess.Popen(library.command(job.ranks, job.arguments), stdout=output,
+        process = subprocess.Popen(library.command(job.ranks, job.arguments, wrapper), stdout=output,
                                    stderr=errors, stdin=subprocess.DEVNULL, text=True,
                                    env=library.variables(), start_new_session=True)
         sentence = None
@@ -73,13 +76,44 @@ def read(job, text):
             yield job.groups[name], x, value, numbers[2] if job.line else None
 
 
+def count(library, job, samples):
+    """The instructions of a job.counted function, by callgrind. Returns a sentence or None."""
+    if shutil.which("valgrind") is None:
+        return "valgrind is not installed"
+    with tempfile.TemporaryDirectory() as directory:
+        text, _, sentence = run(library, job, (
+            "valgrind", "--tool=callgrind", "--collect-atstart=no",
+            f"--toggle-collect={job.counted}*", f"--callgrind-out-file={directory}/%p"))
+        if sentence is not None:
+            return sentence
+        total = sum(int(line.split()[1]) for path in pathlib.Path(directory).iterdir()
+                    for line in path.read_text().splitlines() if line.startswith("totals:"))
+    for line in text.splitlines():
+        name, function, messages = (line.split() + ["", "", ""])[:3]
+        if name == "messages" and function == job.counted:
+            samples.add(job.groups[function], 8, library, total / int(messages))
+    return None
+
+
 def measure(library, job, samples):
-    """Runs JOB once; one that failed with this library is not tried again."""
+    """Runs JOB once; one that failed with this library is not tried again, and one that took too long
+    not with more ranks either."""
     if (job.name, library.name) in samples.failures:
+        return
+    slow = samples.slow.get((library.name, job.arguments))
+    if slow is not None and slow < job.ranks:
+        samples.failures[job.name, library.name] = f"not tried: {slow} ranks took too long"
+        return
+    if job.counted:
+        sentence = count(library, job, samples)
+        if sentence is not None:
+            samples.failures[job.name, library.name] = sentence
         return
     text, seconds, sentence = run(library, job)
     if sentence is not None:
         samples.failures[job.name, library.name] = sentence
+        if seconds >= job.seconds_max:
+            samples.slow[library.name, job.arguments] = job.ranks
     elif job.timed:
         samples.add(job.groups[""], job.ranks, library, 1e3 * seconds)
     for group, x, value, line in read(job, text):

@@ -40,6 +40,7 @@ class Job:
     timed: bool = False
     seconds_max: int = 60
     line: bool = False  # the third number of each line is the time of a bare cache line in ns
+    counted: str = ""  # instead, the instructions of the functions whose names begin so, each message
 
 
 def latency_goal(size):
@@ -69,21 +70,30 @@ def point_to_point():
                  goal=lambda _: 1.5, picture="rate")
     for ranks in (2, 4, 8):
         yield Job(f"rate {ranks}", ranks, ("rate", "line"), {"pairs": rate}, line=ranks == 2)
-    yield Job("queue", 2, ("queue",), {
+    yield Job("queue", 2, ("queue", "line"), {
         "posted": Group("Latency behind posted receives", "us", "receives", picture="queue"),
         "unexpected": Group("Latency behind unexpected messages", "us", "messages",
-                            picture="queue")})
+                            picture="queue")}, line=True)
     yield Job("matching", 2, ("matching", 10000), {
         "posted": Group("Posted receives matched in reverse order, each", "ns", "receives"),
         "unexpected": Group("Unexpected messages received in reverse order, each", "ns", "messages",
                             goal=lambda _: 0.8)})
-    yield Job("strided", 2, ("strided",), {
+    yield Job("strided", 2, ("strided", "line"), {
         "strided": Group("Latency of every second double", "us",
-                         goal=lambda size: 0.8 if size >= MIB else 1.0, picture="latency")})
+                         goal=lambda size: 0.8 if size >= MIB else 1.0, picture="latency")}, line=True)
     yield Job("overlap", 2, ("overlap",), {
         "overlap": Group("Part of a message that a computation hides", "%", higher_is_better=True)})
-    yield Job("threads", 2, ("threads",), {
-        "threads": Group("Latency of threads, MPI_THREAD_MULTIPLE", "us", "threads")})
+    yield Job("threads", 2, ("threads", "line"), {
+        "threads": Group("Latency of threads, MPI_THREAD_MULTIPLE", "us", "threads")}, line=True)
+
+
+def instructions():
+    for function, what in (("counted_send", "MPI_Send"), ("counted_recv", "MPI_Recv"),
+                           ("counted_isends", "MPI_Isend with its part of MPI_Waitall"),
+                           ("counted_irecvs", "MPI_Irecv with its part of MPI_Waitall")):
+        yield Job(f"instructions {what}", 2, ("instructions",), {
+            function: Group(f"Instructions of {what}", "instructions", goal=lambda _: None)},
+                  counted=function)
 
 
 def allreduce_goal(ranks):
@@ -98,13 +108,14 @@ def collectives():
     for name in ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter"):
         for ranks in RANKS:
             goal = allreduce_goal(ranks) if name == "allreduce" else at_most_one
-            yield Job(f"{name} {ranks}", ranks, ("collective", name), {
-                name: Group(f"{name}, {ranks} ranks", "us", goal=goal, picture=name)})
+            yield Job(f"{name} {ranks}", ranks, ("collective", name, "line"), {
+                name: Group(f"{name}, {ranks} ranks", "us", goal=goal, picture=name)},
+                      line=ranks == 2)
     barrier = Group("barrier", "us", "ranks", goal=lambda ranks: 0.6 if ranks in (8, 16) else 1.0,
                     picture="barrier")
     for ranks in RANKS:
-        yield Job(f"barrier {ranks}", ranks, ("barrier",), {"barrier": barrier},
-                  read=lambda numbers, ranks=ranks: (ranks, numbers[1]))
+        yield Job(f"barrier {ranks}", ranks, ("barrier", "line"), {"barrier": barrier},
+                  read=lambda numbers, ranks=ranks: (ranks, numbers[1]), line=ranks == 2)
 
 
 def whole_jobs():
@@ -125,4 +136,4 @@ def whole_jobs():
 
 
 def jobs():
-    return [*point_to_point(), *collectives(), *whole_jobs()]
+    return [*point_to_point(), *instructions(), *collectives(), *whole_jobs()]

@@ -33,6 +33,16 @@ class RefCounted {
     if (references == pinned) return;
     if (references == 1 || references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
   }
+  /// release() where no other thread can have the last reference, or any to give up.
+  void release_unshared() const {
+    const std::uint32_t references = references_.load(std::memory_order_relaxed);
+    if (references == pinned) return;
+    if (references == 1) {
+      dispose();
+    } else {
+      references_.store(references - 1, std::memory_order_relaxed);
+    }
+  }
   /// Never deletes this object from now on.
   void pin() const { references_.store(pinned, std::memory_order_relaxed); }
   [[nodiscard]] bool is_pinned() const {

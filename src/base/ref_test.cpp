@@ -47,6 +47,21 @@ TEST(Ref, TheLastOwnerDeletes) {
   EXPECT_EQ(alive, 0);
 }
 
+TEST(Ref, UnsharedReferencesAreCountedToo) {
+  int alive = 0;
+  Ref<Counted> first = make_ref<Counted>(&alive);
+  first->retain_unshared();
+  EXPECT_EQ(first->reference_count(), 2U);
+  first->release_unshared();
+  EXPECT_EQ(first->reference_count(), 1U);
+  first.leak()->release_unshared();
+  EXPECT_EQ(alive, 0);
+  const Pooled pooled;
+  pooled.pin();
+  pooled.release_unshared();
+  EXPECT_EQ(pooled.returns, 0);
+}
+
 TEST(Ref, MovesWithoutCounting) {
   int alive = 0;
   Ref<Counted> first = make_ref<Counted>(&alive);

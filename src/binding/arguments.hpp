@@ -170,6 +170,14 @@ class HandleOutArray {
   Count length_;
 };
 
+/// Ends HANDLE, makes it the null handle, and returns the reference that it owned.
+template <class T>
+Ref<T> take_handle(Runtime& runtime, typename HandleTraits<T>::c_type& handle) {
+  Ref<core::Object> reference = runtime.table<T>().erase(raw_handle(handle));
+  handle = null_handle<T>();
+  return Ref<T>::adopt(static_cast<T*>(reference.leak()));
+}
+
 /// A handle that the call uses and may take away (MPI_Comm_free, MPI_Wait).
 template <class T>
 class HandleInOut {
@@ -183,13 +191,8 @@ class HandleInOut {
   T& operator*() const { return *object_; }
   [[nodiscard]] c_type handle() const { return *where_; }
   [[nodiscard]] bool is_predefined() const { return raw_handle(*where_) < predefined_end; }
-  /// Ends the handle, sets the user's variable to the null handle, and returns the reference that
-  /// the handle owned.
-  Ref<T> take() const {
-    Ref<core::Object> reference = runtime_->table<T>().erase(raw_handle(*where_));
-    *where_ = null_handle<T>();
-    return Ref<T>::adopt(static_cast<T*>(reference.leak()));
-  }
+  /// The user's variable becomes the null handle.
+  Ref<T> take() const { return take_handle<T>(*runtime_, *where_); }
 
  private:
   Runtime* runtime_;
@@ -223,9 +226,9 @@ class RequestArray {
   [[nodiscard]] core::Request* operator[](Count i) const {
     return runtime_->find<core::Request>(first_[i]);
   }
-  /// See HandleInOut::take().
+  [[nodiscard]] bool is_null(Count i) const { return first_[i] == MPI_REQUEST_NULL; }
   Ref<core::Request> take(Count i) const {
-    return HandleInOut<core::Request>(*runtime_, first_ + i).take();
+    return take_handle<core::Request>(*runtime_, first_[i]);
   }
   /// An error of this call is raised on the object that request I belongs to.
   void blame(Count i) const {

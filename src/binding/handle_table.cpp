@@ -47,8 +47,7 @@ Ref<core::Object> HandleTable::erase(std::uint64_t handle) {
   if (object->is_pinned()) return Ref<core::Object>::share(object);
   const auto index = static_cast<std::uint32_t>((handle & index_mask) - first_index);
   Slot& slot = slot_at(index);
-  // Requests and messages are never shared; they needn't pay for the lock.
-  if (kind_ != HandleKind::request && kind_ != HandleKind::message) {
+  if (!is_shown_once(kind_)) {
     const std::scoped_lock lock(sharing_);
     if (slot.extra_handles > 0) {
       --slot.extra_handles;
@@ -75,6 +74,14 @@ std::uint64_t HandleTable::from_int(int integer) const {
   return generation % 2 == 1 && to_int(handle) == integer ? handle : 0;
 }
 
+inline bool HandleTable::exchange_free(std::uint64_t& head, std::uint64_t wanted,
+                                       std::memory_order order) {
+  if (threaded_) [[unlikely]]
+    return free_.compare_exchange_weak(head, wanted, order, std::memory_order_acquire);
+  free_.store(wanted, std::memory_order_relaxed);
+  return true;
+}
+
 std::uint32_t HandleTable::pop_free() {
   std::uint64_t head = free_.load(std::memory_order_acquire);
   for (;;) {
@@ -87,10 +94,7 @@ std::uint32_t HandleTable::pop_free() {
     // May be stale if another thread took the slot meanwhile; the counter makes the exchange fail.
     const std::uint32_t next = slot_at(index).next_free.load(std::memory_order_relaxed);
     const std::uint64_t wanted = (((head >> 32) + 1) << 32) | next;
-    if (free_.compare_exchange_weak(head, wanted, std::memory_order_acquire,
-                                    std::memory_order_acquire)) {
-      return index;
-    }
+    if (exchange_free(head, wanted, std::memory_order_acquire)) return index;
   }
 }
 
@@ -102,8 +106,7 @@ void HandleTable::push_free(std::uint32_t first, std::uint32_t last) {
     tail.next_free.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
     wanted = (((head >> 32) + 1) << 32) | first;
     // release: the slot's contents and the chain are visible to whoever pops it.
-  } while (!free_.compare_exchange_weak(head, wanted, std::memory_order_release,
-                                        std::memory_order_relaxed));
+  } while (!exchange_free(head, wanted, std::memory_order_release));
 }
 
 bool HandleTable::grow() {

@@ -13,7 +13,8 @@
 //
 // Ownership: a handle owns one reference to its object, erase() hands it back.
 // Threads:   find() is a few loads and takes no lock. insert() and erase() work on a lock-free free
-//            list; in steady state they allocate nothing. share() is serialised by a mutex.
+//            list; in steady state they allocate nothing. share() is serialised by a mutex. A table
+//            that only one thread uses at a time can be told so, and spares the atomic exchanges.
 // Invariant: slots never move. A generation is odd while its slot is in use and even while it is
 //            free, so that a handle that was freed, or never given out, finds nothing.
 #pragma once
@@ -45,6 +46,12 @@ enum class HandleKind : std::uint8_t {
   file,
 };
 
+/// Whether no object of KIND is ever shown to the user a second time: their handles need no
+/// share().
+constexpr bool is_shown_once(HandleKind kind) {
+  return kind == HandleKind::request || kind == HandleKind::message;
+}
+
 /// Handles below this are predefined by the ABI, or null handles, or garbage.
 inline constexpr std::uint64_t predefined_end = 0x1000;
 
@@ -54,6 +61,9 @@ class HandleTable {
   ~HandleTable();
   HandleTable(const HandleTable&) = delete;
   HandleTable& operator=(const HandleTable&) = delete;
+
+  /// False: from now on no two threads insert or erase at the same time. True at first.
+  void set_threaded(bool threaded) { threaded_ = threaded; }
 
   /// The object behind HANDLE; null if it was freed, never existed, or is of another kind.
   [[nodiscard]] core::Object* find(std::uint64_t handle) const {
@@ -127,9 +137,12 @@ class HandleTable {
   }
   std::uint32_t pop_free();
   void push_free(std::uint32_t first, std::uint32_t last);
+  /// Puts WANTED into free_ if that is still HEAD, which is brought up to date if not.
+  bool exchange_free(std::uint64_t& head, std::uint64_t wanted, std::memory_order order);
   bool grow();
 
   const HandleKind kind_;
+  bool threaded_ = true;
   std::array<std::atomic<Slot*>, chunks_max> chunks_{};
   // Low half: index of the first free slot; high half: a counter against ABA.
   std::atomic<std::uint64_t> free_{none};

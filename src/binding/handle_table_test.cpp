@@ -90,8 +90,7 @@ TEST(HandleTable, IntegersComeBack) {
   EXPECT_EQ(table.from_int(0x101), 0u);
 }
 
-TEST(HandleTable, AgreesWithAMapUnderRandomUse) {
-  HandleTable table(HandleKind::op);
+void agrees_with_a_map(HandleTable& table) {
   std::unordered_map<std::uint64_t, core::Object*> model;
   std::vector<std::uint64_t> ever;
   std::mt19937 random(2);
@@ -112,6 +111,20 @@ TEST(HandleTable, AgreesWithAMapUnderRandomUse) {
       ASSERT_EQ(table.find(handle), known == model.end() ? nullptr : known->second);
     }
   }
+}
+
+TEST(HandleTable, AgreesWithAMapUnderRandomUse) {
+  HandleTable table(HandleKind::op);
+  agrees_with_a_map(table);
+}
+
+TEST(HandleTable, AgreesWithAMapWhereThreadsTakeTurns) {
+  HandleTable table(HandleKind::request);
+  table.set_threaded(false);
+  agrees_with_a_map(table);
+  // What was freed by one way is found by the other.
+  table.set_threaded(true);
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(table.erase(table.insert(make_thing())));
 }
 
 TEST(HandleTable, ThreadsInsertAndEraseAtOnce) {

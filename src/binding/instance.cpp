@@ -23,7 +23,10 @@ Instance& Instance::get() {
 Result<void> Instance::acquire(Runtime& runtime, bool threaded) {
   const std::lock_guard lock(mutex_);
   if (process_ == nullptr) HAWSER_TRY(create(runtime));
-  if (threaded) process_->set_threaded(true);
+  if (threaded) {
+    process_->set_threaded(true);
+    runtime.table<core::Request>().set_threaded(true);
+  }
   ++users_;
   runtime.set_phase(Phase::running);
   return {};
@@ -47,6 +50,7 @@ Result<void> Instance::create(Runtime& runtime) {
   runtime.attributes().appnum = placement.app_number;
   runtime.attributes().universe_size = placement.universe_size;
   runtime.attach(process_.get(), this);
+  runtime.table<core::Request>().set_threaded(false);      // until a user says otherwise
   runtime.show<core::Request>(process_->engine().sent());  // before threads can
   bootstrap_->report_initialized();
   return {};

@@ -87,7 +87,11 @@ class Runtime {
   template <class T>
   typename HandleTraits<T>::c_type show(Ref<T> object) {
     if (!object) return null_handle<T>();
-    return c_handle<T>(table<T>().share(std::move(object)));
+    if constexpr (is_shown_once(HandleTraits<T>::kind)) {
+      return c_handle<T>(table<T>().insert(std::move(object)));
+    } else {
+      return c_handle<T>(table<T>().share(std::move(object)));
+    }
   }
 
   /// The object of a predefined handle; null takes it out again. Borrowed for object classes that

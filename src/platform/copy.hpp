@@ -1,11 +1,9 @@
 // Copying long runs of bytes into memory that another core reads next.
 //
 // copy_plain():      ordinary stores. The lines come into this core's cache first, from wherever
-// they
-//                    are: cheap where cores share a cache, dear where they don't.
+//                    they are: cheap where cores share a cache, dear where they don't.
 // copy_past_cache(): non-temporal stores. Lines leave for memory without being fetched: several
-// times
-//                    quicker between cores that share no cache, slower between those that do.
+//                    times quicker between cores that share no cache, slower between those that do.
 // Both are complete, as far as this core's later stores are concerned, when they return.
 #pragma once
 

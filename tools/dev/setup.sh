@@ -4,13 +4,14 @@
 # first python3 on PATH may be another.
 python=$([[ -x /usr/bin/python3 ]] && echo /usr/bin/python3 || echo python3)
 
-# setup_packages build|check: installs what is missing of tools/packages.txt; `check` includes all.
+# setup_packages build|check|peers: installs what is missing of tools/packages.txt; the latter two
+# include `build`.
 setup_packages() {
   local wanted=$1 missing=() package group _
   command -v dpkg-query >/dev/null || return 0 # not a Debian: CMake will say what it lacks
   while read -r package group _; do
     [[ -z $package || $package == '#'* ]] && continue
-    [[ $wanted == check || $group == build ]] || continue
+    [[ $group == build || $group == "$wanted" ]] || continue
     [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
       missing+=("$package")
   done <tools/packages.txt

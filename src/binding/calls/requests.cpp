@@ -34,7 +34,7 @@ void take_if_done(const HandleInOut<Request>& request) {
 /// After a call that replaced what it handed out by null in OBJECTS: their handles go too.
 void take_handed_out(const RequestArray& handles, const std::vector<Request*>& objects) {
   for (Count i = 0; i < handles.size(); ++i)
-    if (objects[static_cast<std::size_t>(i)] == nullptr && handles[i] != nullptr) handles.take(i);
+    if (objects[static_cast<std::size_t>(i)] == nullptr && !handles.is_null(i)) handles.take(i);
 }
 
 void show_statuses(const StatusArray& out, const std::vector<core::Status>& statuses, Count count,

@@ -28,7 +28,7 @@ namespace hawser::p2p {
 
 /// What a user can set of the protocols ("p2p.*").
 struct ProtocolSettings {
-  std::int64_t credit_bytes = 1 << 18;             // unexpected eager payload per sender
+  std::int64_t credit_bytes = 1 << 20;             // unexpected eager payload per sender
   std::int64_t single_copy_chunk_bytes = 1 << 20;  // copied at a time, between other progress
   std::int64_t stream_bytes_max = 128 << 10;       // longer messages are asked for before they go
 };
@@ -119,6 +119,14 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void fetch(ReceiveRequest& request);
   void ask_for_frames(ReceiveRequest& request);
   bool copy_chunk(ReceiveRequest& request);
+  /// Gives up the backend's reference.
+  void let_go(const Request& request) const {
+    if (threaded_) {
+      request.release();
+    } else {
+      request.release_unshared();
+    }
+  }
   void complete_fetch(ReceiveRequest& request);
   void send_finished(channel::Endpoint& endpoint, std::uint64_t token);
   void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
@@ -134,6 +142,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   channel::EndpointTable& endpoints_;
   memory::Ledger& ledger_;
   const ProtocolSettings settings_;
+  bool threaded_ = false;
   MatchEngine match_;
   RequestPool<SendRequest> send_pool_;
   RequestPool<ReceiveRequest> receive_pool_;

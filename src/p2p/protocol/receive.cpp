@@ -184,7 +184,7 @@ void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind, FrameClass fra
   auto& request = static_cast<ReceiveRequest&>(*posted);
   request.is_posted = false;
   deliver(request, from, key, arrival->rendezvous, frame_class, arrival->payload);
-  request.release();
+  let_go(request);
 }
 
 void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,

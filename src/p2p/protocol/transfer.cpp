@@ -37,6 +37,7 @@ void ChannelBackend::drop_stored(Stored& message) {
 }
 
 void ChannelBackend::set_threaded(bool threaded) {
+  threaded_ = threaded;
   send_pool_.set_threaded(threaded);
   receive_pool_.set_threaded(threaded);
 }

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "platform/prefetch.hpp"
 #include "transport/shm/layout.hpp"
 
 namespace hawser::transport::shm {
@@ -120,9 +121,14 @@ class RingSender {
     line().control.store(ring_control::make(type, reserved_bytes_, position_),
                          std::memory_order_release);
     ++position_;
+    platform::prefetch_for_write(&lines_[(position_ + lines_ahead) & (shape_.line_count - 1)]);
   }
 
  private:
+  /// How far ahead lines are asked for: the next one the receiver is looking at, and would only
+  /// take it back.
+  static constexpr std::uint64_t lines_ahead = 2;
+
   struct Used {
     RingArea area;
     std::uint64_t head = 0;  // what is before it is free again
