@@ -1,4 +1,13 @@
-// copy_bytes: memcpy for sizes that are often tiny and known only at run time.
+// Copying bytes: memcpy for sizes that are often tiny and known only at run time, or long.
+//
+// copy_bytes():      any run of bytes.
+// copy_long():       ordinary stores, whatever the length. The lines come into this core's cache
+//                    first, from wherever they are: cheap where cores share a cache, dear where
+//                    they don't.
+// copy_past_cache(): non-temporal stores. Lines leave for memory without being fetched: several
+//                    times quicker between cores that share no cache, slower between those that do.
+// Source and destination do not overlap. All are complete, as far as this core's later stores are
+// concerned, when they return.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +31,17 @@ void copy_two(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 }  // namespace copy_detail
 
-/// Copies BYTES that do not overlap. Up to 16 of them cost no call.
+void copy_long(std::byte* to, const std::byte* from, std::size_t bytes);
+void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes);
+
+/// From this length on memcpy may leave the work to the processor's string instructions, which some
+/// processors do twenty times as slowly where the two ends are not alike within a line.
+inline constexpr std::size_t long_copy_bytes = 2048;
+
 inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes > 16) {
+  if (bytes >= long_copy_bytes) {
+    copy_long(to, from, bytes);
+  } else if (bytes > 16) {
     std::memcpy(to, from, bytes);
   } else if (bytes >= 8) {
     copy_detail::copy_two<std::uint64_t>(to, from, bytes);
@@ -35,6 +52,9 @@ inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) 
   } else if (bytes == 1) {
     *to = *from;
   }
+}
+inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  copy_bytes(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
 }
 
 }  // namespace hawser::base

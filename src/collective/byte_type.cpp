@@ -1,6 +1,6 @@
 #include "collective/byte_type.hpp"
 
-#include <cstring>
+#include "base/copy.hpp"
 
 namespace hawser::collective {
 namespace {
@@ -14,7 +14,7 @@ const std::byte* at(const void* base, Count skip) {
 }
 
 void copy(void* to, const void* from, Count bytes) {
-  if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  base::copy_bytes(to, from, static_cast<std::size_t>(bytes));
 }
 
 class ByteType final : public core::Datatype {

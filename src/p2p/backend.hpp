@@ -16,7 +16,6 @@
 #include "core/comm/comm.hpp"
 #include "core/datatype/datatype.hpp"
 #include "core/request/request.hpp"
-#include "platform/copy.hpp"
 
 namespace hawser::p2p {
 
@@ -70,15 +69,10 @@ inline void pack(const ConstBuffer& buffer, Count offset, std::byte* out, Count 
 }
 /// The opposite: stores them.
 inline void unpack(const Buffer& buffer, Count offset, const std::byte* in, Count bytes) {
-  constexpr Count long_bytes = 2048;
   if (bytes == 0) return;
   if (buffer.type->is_dense()) {
-    std::byte* const to = first_byte(buffer.data, *buffer.type) + offset;
-    if (bytes < long_bytes) {
-      base::copy_bytes(to, in, static_cast<std::size_t>(bytes));
-    } else {
-      platform::copy_plain(to, in, static_cast<std::size_t>(bytes));
-    }
+    base::copy_bytes(first_byte(buffer.data, *buffer.type) + offset, in,
+                     static_cast<std::size_t>(bytes));
   } else {
     buffer.type->unpack(buffer.data, buffer.count, offset, in, bytes);
   }

@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/copy.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "platform/process.hpp"
@@ -86,7 +87,7 @@ class Link {
   virtual std::byte* reserve(ChannelKind kind, std::size_t bytes) = 0;
   /// Copies a long run of BYTES into a reserved frame, by whatever way is quickest to this peer.
   virtual void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
-    std::memcpy(to, from, bytes);
+    base::copy_bytes(to, from, bytes);
   }
   /// Makes the reserved frame visible to the peer and wakes it if it sleeps.
   virtual void commit(ChannelKind kind) = 0;

@@ -27,6 +27,15 @@ class Rounds {
   Count offset_ = 0;
 };
 
+/// Writes the LENGTH bytes of BUFFER from OFFSET on to PLACE, where this member shows them.
+void show(Team& team, const ConstBuffer& buffer, Count offset, std::byte* place, Count length) {
+  if (buffer.type->is_dense()) {
+    team.copy_in(place, p2p::first_byte(buffer.data, *buffer.type) + offset, size_of(length));
+  } else {
+    p2p::pack(buffer, offset, place, length);
+  }
+}
+
 }  // namespace
 
 Result<void> shared_barrier(Team& team, const BarrierArguments&) {
@@ -42,7 +51,7 @@ Result<void> shared_bcast(Team& team, const BcastArguments& a) {
   for (Rounds round(team, bytes_of(a.buffer), 1); !round.are_over(); round.next()) {
     const Count length = round.length();
     if (is_root) {
-      p2p::pack(to_const(a.buffer), round.offset(), team.begin(size_of(length)), length);
+      show(team, to_const(a.buffer), round.offset(), team.begin(size_of(length)), length);
       team.arrive_expected();
       continue;
     }
@@ -69,7 +78,7 @@ Result<void> shared_gather(Team& team, const GatherArguments& a) {
   for (Rounds round(team, bytes, 1); !round.are_over(); round.next()) {
     const Count length = round.length();
     if (!is_root) {
-      p2p::pack(a.send, round.offset(), team.begin(size_of(length)), length);
+      show(team, a.send, round.offset(), team.begin(size_of(length)), length);
       team.arrive();
       continue;
     }
@@ -96,8 +105,8 @@ Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
       std::byte* place = team.begin(shown);
       for (int member = 0; member < team.size(); ++member, place += length)
         if (member != a.root)
-          p2p::pack(part(a.send, member * a.send.count, a.send.count), round.offset(), place,
-                    length);
+          show(team, part(a.send, member * a.send.count, a.send.count), round.offset(), place,
+               length);
       team.arrive_expected();
     } else {
       team.begin(0);
@@ -115,7 +124,7 @@ Result<void> shared_allgather(Team& team, const AllgatherArguments& a) {
   if (!a.in_place) HAWSER_TRY(copy_items(a.send, mine));
   for (Rounds round(team, bytes_of(a.receive), 1); !round.are_over(); round.next()) {
     const Count length = round.length();
-    p2p::pack(to_const(mine), round.offset(), team.begin(size_of(length)), length);
+    show(team, to_const(mine), round.offset(), team.begin(size_of(length)), length);
     team.arrive();
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
@@ -138,7 +147,7 @@ Result<void> shared_alltoall(Team& team, const AlltoallArguments& a) {
     std::byte* place = team.begin(shown);
     for (int member = 0; member < team.size(); ++member, place += length)
       if (member != me)
-        p2p::pack(part(send, member * send.count, send.count), round.offset(), place, length);
+        show(team, part(send, member * send.count, send.count), round.offset(), place, length);
     team.arrive();
     team.await_all();
     for (int member = 0; member < team.size(); ++member)

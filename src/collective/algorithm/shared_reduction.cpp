@@ -1,6 +1,5 @@
 // The collectives of a team that reduce.
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "base/copy.hpp"
@@ -16,8 +15,7 @@ struct Items {
   Op& op;
   [[nodiscard]] Count bytes(Count count) const { return count * type.size(); }
   void copy(void* to, const void* from, Count count) const {
-    base::copy_bytes(static_cast<std::byte*>(to), static_cast<const std::byte*>(from),
-                     size_of(bytes(count)));
+    base::copy_bytes(to, from, size_of(bytes(count)));
   }
   /// into = source(0) op source(1) op … op source(MEMBERS - 1), where INTO is none of them.
   template <class Source>
@@ -54,18 +52,20 @@ class ItemRounds {
   Count first_ = 0;
 };
 
-/// The share of a round's items that one member combines for all: whole cache lines, where items
-/// are shorter than those.
+/// The share of a round's COUNT items that this member combines for all: whole cache lines, where
+/// items are shorter than those.
 struct Share {
-  Count first;
   Count count;
+  std::size_t begin, end;  // in bytes
 
-  Share(int member, int members, Count items, Count item_bytes) {
+  Share(const Team& team, const Items& items, Count of) {
     constexpr Count line_bytes = 64;
-    const Count line = std::max<Count>(1, line_bytes / item_bytes);
-    const Count each = ((items + members - 1) / members + line - 1) / line * line;
-    first = std::min(member * each, items);
-    count = std::min(each, items - first);
+    const Count line = std::max<Count>(1, line_bytes / items.type.size());
+    const Count each = ((of + team.size() - 1) / team.size() + line - 1) / line * line;
+    const Count first = std::min(team.rank() * each, of);
+    count = std::min(each, of - first);
+    begin = size_of(items.bytes(first));
+    end = begin + size_of(items.bytes(count));
   }
 };
 
@@ -95,24 +95,27 @@ void allreduce_together(Team& team, const Items& items, const std::byte* mine, s
 }
 
 /// Shows what others combine of MINE, and writes this member's share of the result, which is ready
-/// at the place that this returns once all have arrived at the step that it ends with.
-const std::byte* combine_shares(Team& team, const Items& items, const std::byte* mine,
-                                Count count) {
+/// at the place that this returns once all have arrived at the step that it ends with. PRIVATELY:
+/// memory of COUNT items apart from MINE, where the share is made and stays; or null: it is made
+/// where others read it.
+const std::byte* combine_shares(Team& team, const Items& items, const std::byte* mine, Count count,
+                                std::byte* privately) {
   const std::size_t bytes = size_of(items.bytes(count));
-  const Share share(team.rank(), team.size(), count, items.type.size());
-  const Count begin = items.bytes(share.first);
-  const Count end = items.bytes(share.first + share.count);
+  const Share share(team, items, count);
   std::byte* const place = team.begin(bytes);
-  std::memcpy(place, mine, size_of(begin));
-  std::memcpy(place + end, mine + end, bytes - size_of(end));
+  team.copy_in(place, mine, share.begin);
+  team.copy_in(place + share.end, mine + share.end, bytes - share.end);
   team.arrive();
   team.await_all();
   std::byte* const result = team.result(bytes);
+  std::byte* const into = privately != nullptr ? privately : result;
   items.combine(
       [&](int member) {
-        return member == team.rank() ? mine + begin : team.shown_by(member, bytes) + begin;
+        return (member == team.rank() ? mine : team.shown_by(member, bytes)) + share.begin;
       },
-      team.size(), result + begin, share.count);
+      team.size(), into + share.begin, share.count);
+  if (into != result)
+    team.copy_in(result + share.begin, into + share.begin, share.end - share.begin);
   team.begin(0);
   team.arrive();
   return result;
@@ -128,9 +131,18 @@ Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
       allreduce_together(team, items, mine, round.at(a.receive), round.count());
       continue;
     }
-    const std::byte* result = combine_shares(team, items, mine, round.count());
+    std::byte* const receive = round.at(a.receive);
+    const std::size_t bytes = size_of(items.bytes(round.count()));
+    const std::byte* result =
+        combine_shares(team, items, mine, round.count(), a.in_place ? nullptr : receive);
     team.await_all();
-    items.copy(round.at(a.receive), result, round.count());
+    if (a.in_place) {
+      base::copy_bytes(receive, result, bytes);
+    } else {
+      const Share own(team, items, round.count());  // is there already
+      base::copy_bytes(receive, result, own.begin);
+      base::copy_bytes(receive + own.end, result + own.end, bytes - own.end);
+    }
   }
   return {};
 }
@@ -142,14 +154,14 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
     const std::byte* mine = round.at(is_root && a.in_place ? a.receive : a.send);
     const std::size_t bytes = size_of(items.bytes(round.count()));
     if (bytes <= together_bytes_max) {
-      items.copy(team.begin(bytes), mine, round.count());
+      team.copy_in(team.begin(bytes), mine, bytes);
       team.arrive();
       if (!is_root) continue;
       team.await_all();
       items.combine([&](int member) { return team.shown_by(member, bytes); }, team.size(),
                     round.at(a.receive), round.count());
     } else {
-      const std::byte* result = combine_shares(team, items, mine, round.count());
+      const std::byte* result = combine_shares(team, items, mine, round.count(), nullptr);
       if (!is_root) continue;
       team.await_all();
       items.copy(round.at(a.receive), result, round.count());
@@ -180,7 +192,7 @@ Result<void> shared_reduce_scatter(Team& team, const ReduceScatterArguments& a) 
     const std::size_t bytes = size_of(items.bytes(round.count()) * team.size());
     std::byte* place = team.begin(bytes);
     for (int member = 0; member < team.size(); ++member, place += items.bytes(round.count()))
-      if (member != me) items.copy(place, block(member), left(member));
+      if (member != me) team.copy_in(place, block(member), size_of(items.bytes(left(member))));
     team.arrive();
     team.await_all();
     items.combine(
@@ -202,7 +214,7 @@ Result<void> scan_first(Team& team, const Arguments& a, int members) {
   const Items items{*a.type, *a.op};
   for (ItemRounds round(team, items, a.count); !round.are_over(); round.next()) {
     const std::size_t bytes = size_of(items.bytes(round.count()));
-    items.copy(team.begin(bytes), round.at(a.in_place ? a.receive : a.send), round.count());
+    team.copy_in(team.begin(bytes), round.at(a.in_place ? a.receive : a.send), bytes);
     team.arrive();
     team.await_all();
     if (members > 0)

@@ -108,7 +108,8 @@ constexpr auto table(For<AllgathervArguments>) {
 template <class E>
 constexpr auto table(For<AlltoallArguments>) {
   return std::to_array<Rule<E, AlltoallArguments>>({
-      {"shared", in_a_team, always, on_team<E, AlltoallArguments, shared_alltoall>},
+      {"shared", in_a_team, [](auto& s) { return s.bytes <= 128 * kib; },
+       on_team<E, AlltoallArguments, shared_alltoall>},
       {"bruck", always, [](auto& s) { return s.bytes <= 256 && s.ranks >= 8; }, alltoall_bruck},
       {"linear", always, [](auto& s) { return s.bytes <= 32 * kib && s.ranks <= 64; },
        alltoall_linear},

@@ -12,8 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/copy.hpp"
 #include "core/comm/comm.hpp"
 #include "hostmem/board.hpp"
+#include "hostmem/stores.hpp"
 #include "memory/ledger/ledger.hpp"
 #include "p2p/engine.hpp"
 #include "platform/file.hpp"
@@ -63,6 +65,16 @@ class Team final : public core::Companion {
     board_.wake_others();
   }
 
+  /// Copies BYTES into what this member shows, or into a result.
+  void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
+    // Members that share cores have no distance that could be measured.
+    if (has_last()) {
+      base::copy_bytes(to, from, bytes);
+    } else {
+      copy_(to, from, bytes);
+    }
+  }
+
   void await_all() {
     engine_.wait_until([&] { return board_.have_all_arrived(); });
   }
@@ -86,6 +98,7 @@ class Team final : public core::Companion {
   p2p::Engine& engine_;
   const platform::Mapping memory_;
   hostmem::Board board_;
+  hostmem::MeasuredCopy copy_;
   const int rank_;
   const Upkeep upkeep_;
 };

@@ -19,9 +19,9 @@ namespace hawser::collective {
 
 /// What a user can set ("collective.shared_*").
 struct TeamSettings {
-  std::int64_t shared_after = 16;         // calls on a communicator that earn a board; 0: none does
-  std::int64_t shared_max = 16;           // boards of a process at a time
-  std::int64_t shared_bytes = 512 << 10;  // of all members in one step
+  std::int64_t shared_after = 16;       // calls on a communicator that earn a board; 0: none does
+  std::int64_t shared_max = 16;         // boards of a process at a time
+  std::int64_t shared_bytes = 4 << 20;  // of all members in one step
 };
 
 class Teams {

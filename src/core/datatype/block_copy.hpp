@@ -9,6 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/copy.hpp"
 #include "core/datatype/layout.hpp"
 
 namespace hawser::core {
@@ -101,9 +102,9 @@ class BlockCopy {
   static void move(Address address, std::byte* stream, std::size_t bytes) {
     void* memory = reinterpret_cast<void*>(address);
     if constexpr (direction == Direction::pack) {
-      std::memcpy(stream, memory, bytes);
+      base::copy_bytes(stream, memory, bytes);
     } else {
-      std::memcpy(memory, stream, bytes);
+      base::copy_bytes(memory, stream, bytes);
     }
   }
 

@@ -1,8 +1,7 @@
 #include "core/datatype/type.hpp"
 
-#include <cstring>
-
 #include "base/assert.hpp"
+#include "base/copy.hpp"
 #include "core/datatype/contents_builder.hpp"
 #include "core/datatype/external32.hpp"
 #include "core/datatype/walk.hpp"
@@ -82,7 +81,7 @@ void Type::pack(const void* base, Count count, Count skip, void* out, Count byte
   HAWSER_DEBUG_ASSERT(committed_ && skip >= 0 && bytes >= 0 && skip + bytes <= count * size_);
   if (bytes == 0) return;
   if (dense_) {
-    std::memcpy(out, advance(base, true_lower_bound_ + skip), static_cast<std::size_t>(bytes));
+    base::copy_bytes(out, advance(base, true_lower_bound_ + skip), static_cast<std::size_t>(bytes));
   } else {
     pack_layout(items(count), base, skip, out, bytes);
   }
@@ -93,7 +92,7 @@ void Type::unpack(void* base, Count count, Count skip, const void* in, Count byt
   if (bytes == 0) return;
   if (dense_) {
     std::byte* memory = const_cast<std::byte*>(advance(base, true_lower_bound_ + skip));
-    std::memcpy(memory, in, static_cast<std::size_t>(bytes));
+    base::copy_bytes(memory, in, static_cast<std::size_t>(bytes));
   } else {
     unpack_layout(items(count), base, skip, in, bytes);
   }

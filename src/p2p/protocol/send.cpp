@@ -247,7 +247,7 @@ bool ChannelBackend::push_fragment(SendRequest& request) {
                 static_cast<std::size_t>(request.total - request.offset)});
   const auto fill = [&](std::byte* payload) {
     if (request.copy) {
-      std::memcpy(payload, request.copy.get() + request.offset, bytes);
+      base::copy_bytes(payload, request.copy.get() + request.offset, bytes);
     } else {
       pack_frame(endpoint, request.buffer, request.offset, payload, bytes);
     }

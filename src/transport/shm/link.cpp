@@ -3,8 +3,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "platform/clock.hpp"
-#include "platform/copy.hpp"
 #include "platform/this_process.hpp"
 #include "transport/shm/room.hpp"
 
@@ -41,14 +39,7 @@ QueueSlot* ShmLink::claim_slot() {
 }
 
 void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
-  const Stores::Choice choice = stores_.next(bytes);
-  if (choice.past_cache) {
-    platform::copy_past_cache(to, from, bytes);
-    return;
-  }
-  const std::uint64_t began_ns = choice.is_measured ? platform::monotonic_ns() : 0;
-  platform::copy_plain(to, from, bytes);
-  if (choice.is_measured) stores_.took(bytes, platform::monotonic_ns() - began_ns);
+  copy_(to, from, bytes);
 }
 
 void ShmLink::commit(ChannelKind kind) {

@@ -6,11 +6,11 @@
 
 #include <optional>
 
+#include "hostmem/stores.hpp"
 #include "hostmem/wake.hpp"
 #include "platform/local_socket.hpp"
 #include "transport/shm/attach.hpp"
 #include "transport/shm/segment.hpp"
-#include "transport/shm/stores.hpp"
 #include "transport/transport.hpp"
 
 namespace hawser::transport::shm {
@@ -61,6 +61,10 @@ class ShmLink final : public Link {
     incoming_.emplace(ring.memory, shape);
     incoming_offset_ = ring.offset;
   }
+  /// The peer has sent a frame.
+  void note_arrival() {
+    if (outgoing_) outgoing_->note_answer();
+  }
   [[nodiscard]] RingReceiver* incoming_ring() { return incoming_ ? &*incoming_ : nullptr; }
   /// Where it lies in our segment.
   [[nodiscard]] std::uint64_t incoming_offset() const { return incoming_offset_; }
@@ -107,7 +111,7 @@ class ShmLink final : public Link {
   QueueSlot* claimed_ = nullptr;
   std::size_t claimed_bytes_ = 0;
   std::optional<RingSender> outgoing_;
-  Stores stores_;
+  hostmem::MeasuredCopy copy_;
   RingShape outgoing_shape_{};
   std::uint32_t long_frames_ = 0;  // in a ring without a long area
   std::optional<RingReceiver> incoming_;

@@ -121,13 +121,18 @@ class RingSender {
     line().control.store(ring_control::make(type, reserved_bytes_, position_),
                          std::memory_order_release);
     ++position_;
-    platform::prefetch_for_write(&lines_[(position_ + lines_ahead) & (shape_.line_count - 1)]);
+    if (++in_a_row_ >= in_a_row_min)
+      platform::prefetch_for_write(&lines_[(position_ + lines_ahead) & (shape_.line_count - 1)]);
   }
+  /// The receiver has sent something: it may be waiting for our next frame.
+  void note_answer() { in_a_row_ = 0; }
 
  private:
-  /// How far ahead lines are asked for: the next one the receiver is looking at, and would only
-  /// take it back.
+  /// In a row of frames lines are asked for so far ahead. Not the next one, which the receiver
+  /// looks at and would only take back; and not where frames and answers alternate: asking for a
+  /// line that is not needed yet is in the way of those that are.
   static constexpr std::uint64_t lines_ahead = 2;
+  static constexpr std::uint32_t in_a_row_min = 4;
 
   struct Used {
     RingArea area;
@@ -171,6 +176,7 @@ class RingSender {
   Used long_;
   std::uint64_t position_ = 0;  // of the next line
   std::uint64_t consumed_ = 0;  // as last seen
+  std::uint32_t in_a_row_ = 0;  // frames since the last answer
   std::size_t reserved_bytes_ = 0;
   bool reserved_long_ = false;
   Ends reserved_ends_{};    // the areas' tails once the reserved frame is committed

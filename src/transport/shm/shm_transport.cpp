@@ -260,6 +260,7 @@ bool ShmTransport::poll_ring(ShmLink& link) {
       if (i == 0) ring.rest();
       return i > 0;
     }
+    link.note_arrival();
     handle(link, ChannelKind::ring, type, frame);
     ring.pop();
   }

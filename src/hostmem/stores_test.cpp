@@ -1,8 +1,8 @@
-#include "transport/shm/stores.hpp"
+#include "hostmem/stores.hpp"
 
 #include <gtest/gtest.h>
 
-namespace hawser::transport::shm {
+namespace hawser::hostmem {
 namespace {
 
 constexpr std::size_t run_bytes = 4096;
@@ -74,4 +74,4 @@ TEST(Stores, AreLookedAtSeldom) {
 }
 
 }  // namespace
-}  // namespace hawser::transport::shm
+}  // namespace hawser::hostmem

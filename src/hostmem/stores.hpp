@@ -1,15 +1,19 @@
-// Stores: by which kind of stores this process copies long frames into a peer's memory: what is
-// quicker depends on whether the two cores share a cache, which nobody tells us, and which changes
-// when a process, or a virtual machine, is moved. So it is measured, now and then.
+// Stores: by which kind of stores this process copies long runs of bytes into memory that another
+// one reads: what is quicker depends on whether the two cores share a cache, which nobody tells us,
+// and which changes when a process, or a virtual machine, is moved. So it is measured, now and
+// then.
 //
 // A state machine without a clock: next() says how the next run of bytes is to be copied and
-// whether its time is wanted; took() hears it.
+// whether its time is wanted; took() hears it. MeasuredCopy is both together.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-namespace hawser::transport::shm {
+#include "base/copy.hpp"
+#include "platform/clock.hpp"
+
+namespace hawser::hostmem {
 
 class Stores {
  public:
@@ -55,4 +59,22 @@ class Stores {
   std::uint32_t opposite_ = 0;          // looks in a row that speak for the other kind
 };
 
-}  // namespace hawser::transport::shm
+/// Copies, by the kind of stores that was found to be quicker.
+class MeasuredCopy {
+ public:
+  void operator()(std::byte* to, const std::byte* from, std::size_t bytes) {
+    const Stores::Choice choice = stores_.next(bytes);
+    if (choice.past_cache) {
+      base::copy_past_cache(to, from, bytes);
+      return;
+    }
+    const std::uint64_t began_ns = choice.is_measured ? platform::monotonic_ns() : 0;
+    base::copy_bytes(to, from, bytes);
+    if (choice.is_measured) stores_.took(bytes, platform::monotonic_ns() - began_ns);
+  }
+
+ private:
+  Stores stores_;
+};
+
+}  // namespace hawser::hostmem

@@ -1,0 +1,95 @@
+#include "base/copy.hpp"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace hawser::base {
+
+#if defined(__SSE2__)
+
+namespace {
+
+constexpr std::size_t line_bytes = 64;
+
+/// Up to the first byte of a whole BLOCK from TO on.
+std::size_t bytes_to_block(const std::byte* to, std::size_t block) {
+  return (block - reinterpret_cast<std::uintptr_t>(to) % block) % block;
+}
+
+/// BYTES of at least a line. The ends are copied beside the lines, and may overlap them: all of it
+/// is read from the source.
+[[gnu::target("avx")]] void copy_avx(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t vector = sizeof(__m256i);
+  const auto* const in = reinterpret_cast<const __m256i*>(from);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_loadu_si256(in));
+  std::size_t done = bytes_to_block(to, vector);
+  for (; done + line_bytes <= bytes; done += line_bytes) {
+    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done));
+    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done + vector));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to + done), a);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to + done + vector), b);
+  }
+  for (std::size_t end : {bytes - line_bytes, bytes - vector})
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + end),
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + end)));
+}
+
+/// STORE(to, value) for every 16 bytes of whole lines; returns how many bytes that were.
+template <class Store>
+std::size_t copy_lines(std::byte* to, const std::byte* from, std::size_t bytes, Store store) {
+  std::size_t done = 0;
+  for (; done + line_bytes <= bytes; done += line_bytes) {
+    const auto* in = reinterpret_cast<const __m128i*>(from + done);
+    auto* out = reinterpret_cast<__m128i*>(to + done);
+    const __m128i a = _mm_loadu_si128(in);
+    const __m128i b = _mm_loadu_si128(in + 1);
+    const __m128i c = _mm_loadu_si128(in + 2);
+    const __m128i d = _mm_loadu_si128(in + 3);
+    store(out, a);
+    store(out + 1, b);
+    store(out + 2, c);
+    store(out + 3, d);
+  }
+  return done;
+}
+
+/// The same from the first whole line of TO on, with what stands beside the lines.
+template <class Store>
+void copy_aligned_lines(std::byte* to, const std::byte* from, std::size_t bytes, Store store) {
+  const std::size_t beside = bytes_to_block(to, line_bytes);
+  const std::size_t head = beside < bytes ? beside : bytes;
+  std::memcpy(to, from, head);
+  const std::size_t done = head + copy_lines(to + head, from + head, bytes - head, store);
+  std::memcpy(to + done, from + done, bytes - done);
+}
+
+}  // namespace
+
+void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes >= line_bytes && __builtin_cpu_supports("avx")) {
+    copy_avx(to, from, bytes);
+    return;
+  }
+  copy_aligned_lines(to, from, bytes,
+                     [](__m128i* out, __m128i value) { _mm_store_si128(out, value); });
+}
+
+void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
+  copy_aligned_lines(to, from, bytes,
+                     [](__m128i* out, __m128i value) { _mm_stream_si128(out, value); });
+  _mm_sfence();
+}
+
+#else
+
+void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
+#endif
+
+}  // namespace hawser::base
