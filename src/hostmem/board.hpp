@@ -8,9 +8,12 @@
 //                  +----------------------------------+
 //                  | Cell × steps_kept × (members + 1)|  a step's cells stand side by side; the
 //                  |                                  |  last is the result
+//                  +----------------------------------+
+//                  | middle area × (members + 1)      |  what is longer than a cell's payload:
+//                  |  each middle_steps × middle_bytes|  the last is the results'
 //                  +----------------------------------+ bulk_offset (page aligned)
-//                  | bulk area × (members + 1)        |  what is longer than a cell's payload:
-//                  |   each bulk_steps × bulk_bytes   |  the last is the results'
+//                  | bulk area × (members + 1)        |  what is longer still; likewise
+//                  |   each bulk_steps × bulk_bytes   |
 //                  +----------------------------------+ bytes
 //
 // Step:      begin() gives the member the next step's number and the place for its data; arrive()
@@ -21,7 +24,8 @@
 //            last: good where ranks outnumber cores.
 // Reuse:     who has arrived at a step is done with all earlier ones. So a place of step s may be
 //            written again once all have arrived at step s + 1, and begin() must wait for that
-//            (may_begin()); steps_kept and bulk_steps say how far members may run ahead.
+//            (may_begin()); steps_kept, middle_steps and bulk_steps say how far members may run
+//            ahead: where ranks share cores, as many calls then cost one turn of the scheduler.
 // Result:    what the one member that the others wait for has made of a step's data.
 // Ordering:  a cell's number is stored with release after its data, and loaded with acquire. All
 //            additions to a count form one release sequence.
@@ -46,8 +50,10 @@
 
 namespace hawser::hostmem {
 
-inline constexpr std::uint32_t steps_kept = 16;
+inline constexpr std::uint32_t steps_kept = 64;
+inline constexpr std::uint32_t middle_steps = 32;
 inline constexpr std::uint32_t bulk_steps = 4;
+inline constexpr std::size_t middle_bytes = 1024;
 inline constexpr std::uint64_t board_magic = 0x3144524f42535748ULL;  // "HWSBORD1"
 
 struct BoardShape {
@@ -55,6 +61,7 @@ struct BoardShape {
   std::uint32_t bulk_bytes = 4096;  // of one member in one step; whole pages
   bool counted = false;
 
+  [[nodiscard]] std::size_t middle_offset() const;
   [[nodiscard]] std::size_t bulk_offset() const;
   [[nodiscard]] std::size_t bytes() const {
     return bulk_offset() + std::size_t{members + 1} * bulk_steps * bulk_bytes;
@@ -84,9 +91,13 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t cell_payload_bytes = sizeof(Cell::payload);
 
+inline std::size_t BoardShape::middle_offset() const {
+  return sizeof(Cell) + steps_kept * sizeof(StepCount) +
+         std::size_t{steps_kept} * (members + 1) * sizeof(Cell);
+}
 inline std::size_t BoardShape::bulk_offset() const {
-  return platform::round_to_pages(sizeof(Cell) + steps_kept * sizeof(StepCount) +
-                                  std::size_t{steps_kept} * (members + 1) * sizeof(Cell));
+  return platform::round_to_pages(middle_offset() +
+                                  std::size_t{members + 1} * middle_steps * middle_bytes);
 }
 
 class Board {
@@ -105,7 +116,9 @@ class Board {
 
   /// Whether the next step may be begun with BYTES of data.
   bool may_begin(std::size_t bytes) {
-    const std::uint32_t kept = bytes > cell_payload_bytes ? bulk_steps : steps_kept;
+    const std::uint32_t kept = bytes <= cell_payload_bytes ? steps_kept
+                               : bytes <= middle_bytes     ? middle_steps
+                                                           : bulk_steps;
     return step_ + 1 <= kept || have_all_arrived(step_ + 2 - kept);
   }
   /// Begins it: where this member's data goes (at most bulk_bytes), aligned to 16 bytes.
@@ -133,6 +146,8 @@ class Board {
   /// Where MEMBER's data of the present step lies, if it is of BYTES.
   [[nodiscard]] std::byte* place(std::uint32_t member, std::size_t bytes) const {
     if (bytes <= cell_payload_bytes) return cell(step_, member).payload;
+    if (bytes <= middle_bytes)
+      return middle_ + (std::size_t{member} * middle_steps + step_ % middle_steps) * middle_bytes;
     return bulk_ + (std::size_t{member} * bulk_steps + step_ % bulk_steps) * shape_.bulk_bytes;
   }
   /// The place of the present step's result; the same rules.
@@ -187,6 +202,7 @@ class Board {
   BoardShape shape_;
   StepCount* counts_;
   Cell* cells_;
+  std::byte* middle_;
   std::byte* bulk_;
   std::uint32_t me_;
   std::vector<WakeWord*> words_;  // of the other members

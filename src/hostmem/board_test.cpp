@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -88,7 +89,8 @@ std::vector<StepPlan> make_plan(const BoardShape& shape, unsigned seed, int step
   std::mt19937 random(seed);
   std::vector<StepPlan> plan;
   for (int i = 0; i < steps; ++i) {
-    const std::size_t most = random() % 3 == 0 ? shape.bulk_bytes : cell_payload_bytes;
+    const std::array<std::size_t, 3> longest = {cell_payload_bytes, middle_bytes, shape.bulk_bytes};
+    const std::size_t most = longest[random() % longest.size()];
     plan.push_back({static_cast<StepPlan::Kind>(random() % (shape.counted ? 4 : 3)),
                     random() % (most + 1), static_cast<std::uint32_t>(random() % shape.members)});
   }
@@ -157,7 +159,8 @@ TEST_P(BoardTest, LetsAMemberRunAheadAsFarAsPlacesAreKept) {
   Board board = room.board(0);
   for (std::uint32_t step = 0; step < steps_kept; ++step) {
     ASSERT_TRUE(board.may_begin(cell_payload_bytes)) << step;
-    EXPECT_EQ(board.may_begin(cell_payload_bytes + 1), step < bulk_steps) << step;
+    EXPECT_EQ(board.may_begin(cell_payload_bytes + 1), step < middle_steps) << step;
+    EXPECT_EQ(board.may_begin(middle_bytes + 1), step < bulk_steps) << step;
     board.begin(0);
     board.arrive();
   }
