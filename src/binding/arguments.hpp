@@ -227,6 +227,11 @@ class RequestArray {
     return runtime_->find<core::Request>(first_[i]);
   }
   [[nodiscard]] bool is_null(Count i) const { return first_[i] == MPI_REQUEST_NULL; }
+  /// Makes those null that are HANDLE, which belongs to a pinned object.
+  void drop(std::uint64_t handle) const {
+    for (Count i = 0; i < length_; ++i)
+      if (raw_handle(first_[i]) == handle) first_[i] = MPI_REQUEST_NULL;
+  }
   Ref<core::Request> take(Count i) const {
     return take_handle<core::Request>(*runtime_, first_[i]);
   }

@@ -41,8 +41,11 @@ int Call::not_built() {
 
 void Call::check_requests(const MPI_Request* first, Count length, const char* argument) {
   array(first, length, argument);
+  MPI_Request known = MPI_REQUEST_NULL;  // sends that were complete at once have the same handle
   for (Count i = 0; i < length && !failed(); ++i) {
-    if (first[i] != MPI_REQUEST_NULL) object<core::Request>(first[i], argument);
+    if (first[i] == MPI_REQUEST_NULL || first[i] == known) continue;
+    object<core::Request>(first[i], argument);
+    known = first[i];
   }
 }
 

@@ -51,6 +51,12 @@ class Request : public Object {
            (completion_ == Completion::derived && are_parts_complete());
   }
 
+  /// A single send or receive: its status is known when it is complete, and nothing else is to be
+  /// done when it is handed out.
+  [[nodiscard]] bool is_plain() const {
+    return !persistent_ && completion_ == Completion::own &&
+           (kind_ == RequestKind::send || kind_ == RequestKind::receive);
+  }
   /// Valid once complete; of a derived request, once finish_status() was called.
   [[nodiscard]] const Status& status() const { return status_; }
   /// The sentence behind status().error; null if there is no error.

@@ -268,6 +268,10 @@ AllOutcome wait_all(Engine& engine, std::span<Request*> requests, std::span<Stat
       }
       engine.wait(*requests[i]);
     }
+    if (statuses.empty() && requests[i]->is_plain() && requests[i]->error() == nullptr) [[likely]] {
+      requests[i] = nullptr;
+      continue;
+    }
     Final out = hand_out_of(requests[i]);
     peer_died |= out.status.error == static_cast<int>(ErrorClass::proc_aborted);
     collected.put(i, i, std::move(out));

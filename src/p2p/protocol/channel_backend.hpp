@@ -87,6 +87,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
 
   // send.cpp
   channel::Endpoint& endpoint_of(const Envelope& envelope);
+  channel::Endpoint& find_endpoint(Comm& comm, int peer);
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                        std::size_t bytes, SendMode mode) const;
   static std::size_t fragment_bytes(std::uint64_t message_bytes);

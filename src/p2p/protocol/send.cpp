@@ -37,12 +37,17 @@ std::uint8_t class_byte(FrameClass frame_class) { return static_cast<std::uint8_
 
 }  // namespace
 
-Endpoint& ChannelBackend::endpoint_of(const Envelope& envelope) {
+// Inlined: it is part of the fast path of every send, as the two below.
+[[gnu::always_inline]] inline Endpoint& ChannelBackend::endpoint_of(const Envelope& envelope) {
   Comm& comm = *envelope.comm;
   if (void* known = comm.peers().find(envelope.peer)) [[likely]]
     return *static_cast<Endpoint*>(known);
-  Endpoint& endpoint = endpoints_.find_or_make(comm.peer_group().member(envelope.peer));
-  comm.peers().insert(envelope.peer, &endpoint);
+  return find_endpoint(comm, envelope.peer);
+}
+
+Endpoint& ChannelBackend::find_endpoint(Comm& comm, int peer) {
+  Endpoint& endpoint = endpoints_.find_or_make(comm.peer_group().member(peer));
+  comm.peers().insert(peer, &endpoint);
   return endpoint;
 }
 
@@ -73,7 +78,6 @@ bool ChannelBackend::is_streamed(ChannelKind kind, std::size_t bytes) const {
          bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
 }
 
-// Inlined: it is part of the fast path of every send.
 [[gnu::always_inline]] inline void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind,
                                                              std::size_t bytes,
                                                              SendProtocol protocol) {
@@ -86,8 +90,10 @@ bool ChannelBackend::is_streamed(ChannelKind kind, std::size_t bytes) const {
     endpoints_.apply_policy(endpoint);
 }
 
-bool ChannelBackend::send_eager(Endpoint& endpoint, ChannelKind kind, const ConstBuffer& buffer,
-                                const Envelope& envelope, std::size_t bytes) {
+[[gnu::always_inline]] inline bool ChannelBackend::send_eager(Endpoint& endpoint, ChannelKind kind,
+                                                              const ConstBuffer& buffer,
+                                                              const Envelope& envelope,
+                                                              std::size_t bytes) {
   const bool sent = endpoint.try_send(
       kind, class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
       [&](std::byte* body) {
