@@ -31,6 +31,12 @@ void register_shm(base::ParameterRegistry& registry, transport::shm::Settings& s
                 .unit = "bytes",
                 .min = 4096,
                 .max = 8 << 20});
+  registry.add("shm.whole_rings", &shm.whole_rings,
+               {.sentence = "Rings in a process's memory that have all of shm.ring_bulk_bytes; "
+                            "further ones, of a crowd of peers, have a quarter of it.",
+                .unit = "rings",
+                .min = 0,
+                .max = 65536});
   registry.add("shm.ring_long_bytes", &shm.ring_long_bytes,
                {.sentence = "Room that a ring gets in addition once it has carried many frames of "
                             "4 KiB and more; best above the size of a core's own cache.",

@@ -57,9 +57,9 @@ class ShmLink final : public Link {
     if (outgoing_) outgoing_->extend();
   }
   /// Reads frames from the peer's ring from now on.
-  void open_incoming_ring(const Segment::Ring& ring, RingShape shape) {
-    incoming_.emplace(ring.memory, shape);
-    incoming_offset_ = ring.offset;
+  void open_incoming_ring(const Segment::Ring& ring) {
+    incoming_.emplace(ring.memory, ring.shape);
+    incoming_place_ = ring;
   }
   /// The peer has sent a frame.
   void note_arrival() {
@@ -67,7 +67,7 @@ class ShmLink final : public Link {
   }
   [[nodiscard]] RingReceiver* incoming_ring() { return incoming_ ? &*incoming_ : nullptr; }
   /// Where it lies in our segment.
-  [[nodiscard]] std::uint64_t incoming_offset() const { return incoming_offset_; }
+  [[nodiscard]] const Segment::Ring& incoming_place() const { return incoming_place_; }
   void close_incoming_ring() { incoming_.reset(); }
   /// Sends a frame of the transport itself; false if the queue is full now.
   bool send_control(FrameType type, std::span<const std::byte> body);
@@ -115,7 +115,7 @@ class ShmLink final : public Link {
   RingShape outgoing_shape_{};
   std::uint32_t long_frames_ = 0;  // in a ring without a long area
   std::optional<RingReceiver> incoming_;
-  std::uint64_t incoming_offset_ = 0;
+  Segment::Ring incoming_place_{};
 };
 
 }  // namespace hawser::transport::shm

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace hawser::transport::shm {
@@ -38,7 +39,7 @@ Result<Segment> Segment::create(const Settings& settings, memory::Ledger& ledger
   Result<platform::Mapping> mapping = platform::Mapping::shared(*file, 0, window_bytes);
   if (!mapping) return mapping.take_error();
 
-  Segment segment(std::move(*file), std::move(*mapping), shape, ledger);
+  Segment segment(std::move(*file), std::move(*mapping), shape, settings.whole_rings, ledger);
   SegmentHeader* header = segment.header();
   header->magic = segment_magic;
   header->version = segment_version;
@@ -52,13 +53,14 @@ Result<Segment> Segment::create(const Settings& settings, memory::Ledger& ledger
 }
 
 Segment::Segment(platform::FileDescriptor file, platform::Mapping mapping, RingShape shape,
-                 memory::Ledger& ledger)
+                 std::int64_t whole_rings, memory::Ledger& ledger)
     : file_(std::move(file)),
       mapping_(std::move(mapping)),
       shape_(shape),
       ledger_(&ledger),
       next_ring_offset_(0),
-      fixed_bytes_(0) {}
+      fixed_bytes_(0),
+      whole_rings_(whole_rings) {}
 
 Segment::~Segment() {
   if (mapping_.data() == nullptr) return;
@@ -71,8 +73,17 @@ QueueReceiver Segment::queue_receiver() const {
           header()->queue_slots};
 }
 
+RingShape Segment::next_shape() const {
+  if (rings_ < whole_rings_) return shape_;
+  RingShape shape = shape_;
+  shape.bulk_bytes = static_cast<std::uint32_t>(
+      RingArea::rounded(std::max<std::size_t>(shape_.bulk_bytes / 4, 4096)));
+  return shape;
+}
+
 Result<Segment::Ring> Segment::allocate_ring() {
-  const std::size_t bytes = ring_bytes();
+  const RingShape shape = next_shape();
+  const std::size_t bytes = ring_bytes(shape);
   const bool is_reused = !free_offsets_.empty();
   const std::uint64_t offset = is_reused ? free_offsets_.back() : next_ring_offset_;
   if (offset + place_bytes() > mapping_.bytes())
@@ -85,23 +96,26 @@ Result<Segment::Ring> Segment::allocate_ring() {
   } else {
     next_ring_offset_ += place_bytes();
   }
+  ++rings_;
   rings_bytes_ += bytes;
   ledger_->charge(memory::Account::rings, bytes);
-  return Ring{offset, mapping_.data() + offset};
+  return Ring{offset, mapping_.data() + offset, shape};
 }
 
-Result<void> Segment::extend_ring(std::uint64_t offset) {
-  const std::size_t bytes = place_bytes() - ring_bytes();
-  HAWSER_TRY(platform::allocate_pages(file_, offset + ring_bytes(), bytes));
+Result<void> Segment::extend_ring(const Ring& ring) {
+  const std::size_t before = ring_bytes(ring.shape);
+  const std::size_t bytes = whole_ring_bytes(ring.shape) - before;
+  HAWSER_TRY(platform::allocate_pages(file_, ring.offset + before, bytes));
   rings_bytes_ += bytes;
   ledger_->charge(memory::Account::rings, bytes);
   return {};
 }
 
-void Segment::free_ring(std::uint64_t offset, bool is_extended) {
-  const std::size_t bytes = is_extended ? place_bytes() : ring_bytes();
+void Segment::free_ring(const Ring& ring, bool is_extended) {
+  const std::size_t bytes = is_extended ? whole_ring_bytes(ring.shape) : ring_bytes(ring.shape);
   // What comes back later must be zero: a host that can't release pages keeps the place unused.
-  if (platform::release_pages(file_, offset, bytes)) free_offsets_.push_back(offset);
+  if (platform::release_pages(file_, ring.offset, bytes)) free_offsets_.push_back(ring.offset);
+  --rings_;
   rings_bytes_ -= bytes;
   ledger_->refund(memory::Account::rings, bytes);
 }

@@ -35,23 +35,27 @@ class Segment {
   struct Ring {
     std::uint64_t offset;  // in the segment
     std::byte* memory;
+    RingShape shape;
   };
-  /// Memory for one more ring, zeroed; MPI_ERR_NO_MEM if the host or the window has none.
+  /// Memory for one more ring, zeroed; MPI_ERR_NO_MEM if the host or the window has none. The first
+  /// whole_rings have all of the bulk area that is set, those of a crowd a quarter.
   Result<Ring> allocate_ring();
-  /// Memory for the long area of the ring at OFFSET; the same error.
-  Result<void> extend_ring(std::uint64_t offset);
+  /// Memory for the long area of RING; the same error.
+  Result<void> extend_ring(const Ring& ring);
   /// A ring that nobody uses any more: its memory goes back to the host, its place is used again.
-  void free_ring(std::uint64_t offset, bool is_extended);
-  [[nodiscard]] RingShape ring_shape() const { return shape_; }
+  void free_ring(const Ring& ring, bool is_extended);
 
  private:
   Segment(platform::FileDescriptor file, platform::Mapping mapping, RingShape shape,
-          memory::Ledger& ledger);
-  [[nodiscard]] std::size_t ring_bytes() const { return platform::round_to_pages(shape_.bytes()); }
-  /// What a ring's place in the window has: with the long area.
-  [[nodiscard]] std::size_t place_bytes() const {
-    return platform::round_to_pages(shape_.whole_bytes());
+          std::int64_t whole_rings, memory::Ledger& ledger);
+  static std::size_t ring_bytes(RingShape shape) { return platform::round_to_pages(shape.bytes()); }
+  /// With the long area.
+  static std::size_t whole_ring_bytes(RingShape shape) {
+    return platform::round_to_pages(shape.whole_bytes());
   }
+  /// Every ring's place in the window has room for the largest.
+  [[nodiscard]] std::size_t place_bytes() const { return whole_ring_bytes(shape_); }
+  [[nodiscard]] RingShape next_shape() const;
   [[nodiscard]] SegmentHeader* header() const {
     return reinterpret_cast<SegmentHeader*>(mapping_.data());
   }
@@ -63,6 +67,8 @@ class Segment {
   std::uint64_t next_ring_offset_;
   std::vector<std::uint64_t> free_offsets_;  // of rings that were freed
   std::size_t fixed_bytes_;
+  std::int64_t rings_ = 0;  // in use
+  std::int64_t whole_rings_;
   std::size_t rings_bytes_ = 0;
 };
 

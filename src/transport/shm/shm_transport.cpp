@@ -357,7 +357,7 @@ void ShmTransport::drop_incoming_ring(ShmLink& link) {
   std::erase(ring_links_, &link);
   const bool extended = link.incoming_ring()->is_extended();
   if (extended) --long_rings_;
-  segment_.free_ring(link.incoming_offset(), extended);
+  segment_.free_ring(link.incoming_place(), extended);
   link.close_incoming_ring();
   // Of no use any more, and in the way of the answer to the next question.
   if (link.answer_to_send && link.answer_to_send->type == FrameType::ring_extended) {
@@ -372,7 +372,7 @@ void ShmTransport::extend_ring(ShmLink& link) {
   RingReceiver* ring = link.incoming_ring();
   if (ring == nullptr || ring->is_extended() || link.answer_to_send) return;
   if (long_rings_ >= settings_.long_rings_max) return;
-  if (!segment_.extend_ring(link.incoming_offset())) return;
+  if (!segment_.extend_ring(link.incoming_place())) return;
   ring->extend();
   ++long_rings_;
   link.answer_to_send = {FrameType::ring_extended, {}};
@@ -384,8 +384,8 @@ void ShmTransport::answer_ring_ask(ShmLink& link) {
   ShmLink::RingAnswer answer{FrameType::ring_refuse, {}};
   if (environment_.sink->on_channel_asked(link, ChannelKind::ring)) {
     if (const Result<Segment::Ring> ring = segment_.allocate_ring()) {
-      const RingShape shape = segment_.ring_shape();
-      link.open_incoming_ring(*ring, shape);
+      const RingShape& shape = ring->shape;
+      link.open_incoming_ring(*ring);
       ring_links_.push_back(&link);
       answer = {FrameType::ring_grant,
                 {ring->offset, shape.line_count, shape.bulk_bytes, shape.long_bytes, 0}};
