@@ -96,7 +96,7 @@ TEST(Simulation, WhatALostPeerWasToSendOrGetFailsAndNobodyHangs) {
 TEST(Simulation, GetsToWhatHappensSeldom) {
   NetworkProbes network;
   ProcessProbes processes;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     const Outcome outcome = simulate({.seed = seed, .workload = find_workload("messages")});
     ASSERT_EQ(outcome.failure, "");
     network.overtakes += outcome.network.overtakes;

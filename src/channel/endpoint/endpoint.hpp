@@ -35,6 +35,20 @@ using transport::Link;
 /// before it is known which channel will take it.
 inline constexpr std::size_t frame_bytes_guaranteed = 448;
 
+class Endpoint;
+
+/// The layer above: p2p.
+class FrameHandler {
+ public:
+  virtual ~FrameHandler() = default;
+  /// A frame in order, prefix included and checked (it is at least a prefix of our version).
+  virtual void on_frame(Endpoint& from, ChannelKind kind, std::span<const std::byte> frame) = 0;
+  /// A frame that had to wait, and was sent with OWNER, has left; or never will, if the endpoint is
+  /// lost.
+  virtual void on_left(void* owner) = 0;
+  virtual void on_lost(Endpoint& endpoint) = 0;
+};
+
 enum class Sequencing : std::uint8_t { none = 0, ordered = FramePrefix::sequenced };
 
 class Endpoint {
@@ -77,15 +91,19 @@ class Endpoint {
     link_->commit(kind);
     return true;
   }
-  /// Sends a frame of at most frame_bytes_guaranteed bytes over any channel, now or later.
+  /// Sends a frame of at most frame_bytes_guaranteed bytes over any channel, now or later. False:
+  /// it waits for room; if it has an OWNER, its leaving is told (FrameHandler).
   template <class Fill>
-  void send(std::uint8_t frame_class, Sequencing sequencing, std::size_t frame_bytes, Fill&& fill) {
-    if (is_open() && try_send(frame_channel_, frame_class, sequencing, frame_bytes, fill)) return;
+  bool send(std::uint8_t frame_class, Sequencing sequencing, std::size_t frame_bytes, Fill&& fill,
+            void* owner = nullptr) {
+    if (is_open() && try_send(frame_channel_, frame_class, sequencing, frame_bytes, fill))
+      return true;
     if (lost_) [[unlikely]]
-      return;  // nobody to keep it for
-    std::byte* frame = enqueue(frame_bytes);
+      return true;  // nobody to keep it for
+    std::byte* frame = enqueue(frame_bytes, owner);
     write_prefix(frame, frame_class, sequencing);
     fill(frame + sizeof(FramePrefix));
+    return false;
   }
 
   /// Counts a message of BYTES payload on KIND, in the direction away from us or towards us.
@@ -119,6 +137,7 @@ class Endpoint {
   struct Waiting {
     std::unique_ptr<std::byte[]> data;
     std::size_t bytes;
+    void* owner;  // may be null
   };
 
   void write_prefix(std::byte* frame, std::uint8_t frame_class, Sequencing sequencing) {
@@ -128,9 +147,11 @@ class Endpoint {
                              ordered ? next_sequence_++ : 0};
     std::memcpy(frame, &prefix, sizeof(prefix));
   }
-  std::byte* enqueue(std::size_t frame_bytes);
+  std::byte* enqueue(std::size_t frame_bytes, void* owner);
   /// Sends what waits as far as there is room; true if anything left.
-  bool flush();
+  bool flush(FrameHandler& handler);
+  /// Gives up what waits.
+  void drop_waiting(FrameHandler& handler);
   void use_table(const SendTable& table);
 
   const Identity identity_;

@@ -81,7 +81,7 @@ bool EndpointTable::progress() {
   moved |= self_transport_->progress();
   if (!waiting_.empty()) [[unlikely]] {
     std::erase_if(waiting_, [&](Endpoint* endpoint) {
-      moved |= endpoint->flush();
+      moved |= endpoint->flush(*handler_);
       endpoint->listed_ = !endpoint->fifo_.empty() && !endpoint->lost_;
       return !endpoint->listed_;
     });
@@ -150,7 +150,7 @@ void EndpointTable::on_channels_changed(Link& link) {
   if (link.channels().empty()) return;
   if (link.channels().has(ChannelKind::ring) && !asked_.is_held_by(endpoint)) asked_.hold(endpoint);
   apply_policy(endpoint);
-  endpoint.flush();
+  endpoint.flush(*handler_);
   note_waiting(endpoint);
 }
 
@@ -242,9 +242,7 @@ void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   }
   granted_.let_go(endpoint);
   endpoint.loss_ = fmt::format("process {} is not reachable: {}", endpoint.identity_.index, cause);
-  for (const auto& frame : endpoint.fifo_)
-    environment_.ledger->refund(memory::Account::sender_fifo, frame.bytes);
-  endpoint.fifo_.clear();
+  endpoint.drop_waiting(*handler_);
   handler_->on_lost(endpoint);
 }
 

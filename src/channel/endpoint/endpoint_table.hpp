@@ -21,15 +21,6 @@ namespace hawser::channel {
 using transport::Sink;
 using transport::Transport;
 
-/// The layer above: p2p.
-class FrameHandler {
- public:
-  virtual ~FrameHandler() = default;
-  /// A frame in order, prefix included and checked (it is at least a prefix of our version).
-  virtual void on_frame(Endpoint& from, ChannelKind kind, std::span<const std::byte> frame) = 0;
-  virtual void on_lost(Endpoint& endpoint) = 0;
-};
-
 class EndpointTable final : public Sink {
  public:
   struct Environment {

@@ -56,6 +56,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
 
   void on_frame(channel::Endpoint& from, channel::ChannelKind kind,
                 std::span<const std::byte> frame) override;
+  void on_left(void* owner) override;
   void on_lost(channel::Endpoint& endpoint) override;
 
   // For statistics.

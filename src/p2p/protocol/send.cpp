@@ -144,13 +144,21 @@ Result<Ref<Request>> ChannelBackend::isend(const ConstBuffer& buffer, const Enve
   situation.eager_room = channel::frame_bytes_guaranteed - wire::eager_overhead;
   const SendProtocol protocol = choose(situation).protocol;
   if (protocol == SendProtocol::eager) {
-    endpoint.send(class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
-                  [&](std::byte* body) {
-                    pack(buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
-                  });
+    // Until the frame has left, the send is not complete: the receiver must not depend on our next
+    // call.
+    const bool has_left = endpoint.send(
+        class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
+        [&](std::byte* body) {
+          pack(buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
+        },
+        request);
     endpoints_.note_waiting(endpoint);
     note_sent(endpoint, kind, bytes, SendProtocol::eager);
-    request->finish();
+    if (has_left) {
+      request->finish();
+    } else {
+      request->retain_unshared();  // the backend's, until then
+    }
     return handle;
   }
   // A standard send that would have been eager, had there been room or credit, lets its user go.
@@ -219,6 +227,16 @@ void ChannelBackend::start_rendezvous(SendRequest& request, const Envelope& enve
   endpoints_.note_waiting(endpoint);
   note_sent(endpoint, ChannelKind::single_copy, total, protocol);
   if (keep_copy) request.finish();
+}
+
+void ChannelBackend::on_left(void* owner) {
+  SendRequest& request = *static_cast<SendRequest*>(owner);
+  if (request.endpoint->is_lost()) {
+    request.finish_with({base::ErrorClass::proc_aborted, request.endpoint->loss()});
+  } else {
+    request.finish();
+  }
+  let_go(request);
 }
 
 void ChannelBackend::complete_send(SendRequest& request) {
