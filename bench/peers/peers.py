@@ -10,6 +10,7 @@ was measured before an interrupt (Ctrl-C) is printed and written too.
 import argparse
 import json
 import pathlib
+import signal
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -94,6 +95,8 @@ def main(arguments=None):
     if "Hawser" not in names or len(names) < 2:
         say("there is nothing to compare")
         return 1
+    # A shell starts what it puts in the background with interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     samples = measure.measure_all(usable, jobs, options.rounds, say)
     for title in samples.groups:
         say(compare.table(samples, title, names))
