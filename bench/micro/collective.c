@@ -4,6 +4,9 @@
 #include "line.h"
 #include "micro.h"
 
+/* Calls before the first figure: what a library makes for a communicator that is used. */
+enum { warm_up = 50 };
+
 typedef struct {
   char *send, *receive;
   int count; /* of MPI_INT */
@@ -76,7 +79,6 @@ void run_collective(int argc, char** argv) {
   Buffers b = {allocate(bytes * (chosen->sends_to_each ? ranks : 1)),
                allocate(bytes * (chosen->receives_from_each ? ranks : 1)), 0};
   Line* line = line_if_named(argc, argv);
-  const long warm_up = 50; /* what a library makes for a communicator that is used */
   b.count = 1;
   per_call(chosen->call, b, warm_up);
   for (int size = (int)sizeof(int); size <= bytes_max; size *= size < 64 ? 2 : 4) {
@@ -90,7 +92,6 @@ void run_collective(int argc, char** argv) {
 
 void run_barrier(int argc, char** argv) {
   Line* line = line_if_named(argc, argv);
-  const long warm_up = 50;
   per_call(call_barrier, (Buffers){NULL, NULL, 0}, warm_up);
   measure("barrier", call_barrier, (Buffers){NULL, NULL, 0}, line);
   free_line(line);

@@ -29,9 +29,10 @@ def comparable(values, lines):
         return {name: list_ for name, list_ in chosen.items() if list_}
 
     every = [line for list_ in lines.values() for line in list_]
-    best = max(sorted(set(every)), key=lambda least: (
-        len(inside(least)), min(len(list_) for list_ in inside(least).values())))
-    return inside(best), statistics.median(line for line in every if best <= line < 1.5 * best)
+    spans = {least: inside(least) for least in sorted(set(every))}
+    best = max(spans, key=lambda least: (
+        len(spans[least]), min(len(list_) for list_ in spans[least].values())))
+    return spans[best], statistics.median(line for line in every if best <= line < 1.5 * best)
 
 
 def row_of(group, x, medians, own):

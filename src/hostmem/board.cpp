@@ -19,7 +19,7 @@ Board::Board(std::byte* memory, const BoardShape& shape, std::uint32_t me,
              std::vector<WakeWord*> words, Waker waker)
     : shape_(shape),
       counts_(reinterpret_cast<StepCount*>(memory + sizeof(Cell))),
-      cells_(reinterpret_cast<Cell*>(memory + sizeof(Cell) + steps_kept * sizeof(StepCount))),
+      cells_(reinterpret_cast<Cell*>(memory + BoardShape::cells_offset())),
       middle_(memory + shape.middle_offset()),
       bulk_(memory + shape.bulk_offset()),
       me_(me),

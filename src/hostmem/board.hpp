@@ -61,6 +61,7 @@ struct BoardShape {
   std::uint32_t bulk_bytes = 4096;  // of one member in one step; whole pages
   bool counted = false;
 
+  static constexpr std::size_t cells_offset();
   [[nodiscard]] std::size_t middle_offset() const;
   [[nodiscard]] std::size_t bulk_offset() const;
   [[nodiscard]] std::size_t bytes() const {
@@ -91,9 +92,11 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t cell_payload_bytes = sizeof(Cell::payload);
 
+constexpr std::size_t BoardShape::cells_offset() {
+  return sizeof(Cell) + steps_kept * sizeof(StepCount);
+}
 inline std::size_t BoardShape::middle_offset() const {
-  return sizeof(Cell) + steps_kept * sizeof(StepCount) +
-         std::size_t{steps_kept} * (members + 1) * sizeof(Cell);
+  return cells_offset() + std::size_t{steps_kept} * (members + 1) * sizeof(Cell);
 }
 inline std::size_t BoardShape::bulk_offset() const {
   return platform::round_to_pages(middle_offset() +
@@ -146,9 +149,11 @@ class Board {
   /// Where MEMBER's data of the present step lies, if it is of BYTES.
   [[nodiscard]] std::byte* place(std::uint32_t member, std::size_t bytes) const {
     if (bytes <= cell_payload_bytes) return cell(step_, member).payload;
-    if (bytes <= middle_bytes)
-      return middle_ + (std::size_t{member} * middle_steps + step_ % middle_steps) * middle_bytes;
-    return bulk_ + (std::size_t{member} * bulk_steps + step_ % bulk_steps) * shape_.bulk_bytes;
+    const auto place_in = [&](std::byte* area, std::uint32_t steps, std::size_t each) {
+      return area + (std::size_t{member} * steps + step_ % steps) * each;
+    };
+    return bytes <= middle_bytes ? place_in(middle_, middle_steps, middle_bytes)
+                                 : place_in(bulk_, bulk_steps, shape_.bulk_bytes);
   }
   /// The place of the present step's result; the same rules.
   [[nodiscard]] std::byte* result(std::size_t bytes) const { return place(shape_.members, bytes); }

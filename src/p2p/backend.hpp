@@ -57,15 +57,22 @@ inline std::byte* first_byte(const void* data, const Datatype& type) {
                                       static_cast<std::uintptr_t>(type.true_lower_bound()));
 }
 
-/// The BYTES of the packed items of BUFFER from OFFSET on.
-inline void pack(const ConstBuffer& buffer, Count offset, std::byte* out, Count bytes) {
+/// The BYTES of the packed items of BUFFER from OFFSET on; those of a dense type by
+/// COPY(to, from, bytes).
+template <class Copy>
+void pack_by(Copy&& copy, const ConstBuffer& buffer, Count offset, std::byte* out, Count bytes) {
   if (bytes == 0) return;
   if (buffer.type->is_dense()) {
-    base::copy_bytes(out, first_byte(buffer.data, *buffer.type) + offset,
-                     static_cast<std::size_t>(bytes));
+    copy(out, first_byte(buffer.data, *buffer.type) + offset, static_cast<std::size_t>(bytes));
   } else {
     buffer.type->pack(buffer.data, buffer.count, offset, out, bytes);
   }
+}
+inline void pack(const ConstBuffer& buffer, Count offset, std::byte* out, Count bytes) {
+  const auto copy = [](std::byte* to, const std::byte* from, std::size_t length) {
+    base::copy_bytes(to, from, length);
+  };
+  pack_by(copy, buffer, offset, out, bytes);
 }
 /// The opposite: stores them.
 inline void unpack(const Buffer& buffer, Count offset, const std::byte* in, Count bytes) {

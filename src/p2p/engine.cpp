@@ -70,15 +70,8 @@ auto look_until_found(Engine& engine, Look&& look) {
 }  // namespace
 
 Result<void> Engine::send(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
-  if (envelope.peer == proc_null) return {};
-  if (mode != SendMode::synchronous) {
-    const LaneLock lock(*this);
-    if (backend_.try_send(buffer, envelope)) [[likely]] {
-      if (threaded_) notify();
-      return {};
-    }
-  }
-  Result<Ref<Request>> request = isend(buffer, envelope, mode);
+  if (envelope.peer == proc_null || sends_at_once(buffer, envelope, mode)) return {};
+  Result<Ref<Request>> request = begin_send(buffer, envelope, mode);
   if (!request) return request.take_error();
   wait(**request);
   return result_of(**request);
@@ -96,11 +89,23 @@ Result<Ref<Request>> Engine::isend(const ConstBuffer& buffer, const Envelope& en
                                    SendMode mode) {
   if (envelope.peer == proc_null)
     return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::send));
-  const LaneLock lock(*this);
-  if (mode != SendMode::synchronous && backend_.try_send(buffer, envelope)) [[likely]] {
-    if (threaded_) notify();
+  if (sends_at_once(buffer, envelope, mode)) [[likely]]
     return sent();
-  }
+  return begin_send(buffer, envelope, mode);
+}
+
+bool Engine::sends_at_once(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
+  if (mode == SendMode::synchronous) return false;
+  const LaneLock lock(*this);
+  if (!backend_.try_send(buffer, envelope)) [[unlikely]]
+    return false;
+  if (threaded_) notify();
+  return true;
+}
+
+Result<Ref<Request>> Engine::begin_send(const ConstBuffer& buffer, const Envelope& envelope,
+                                        SendMode mode) {
+  const LaneLock lock(*this);
   Result<Ref<Request>> request = backend_.isend(buffer, envelope, mode);
   if (threaded_) notify();
   return request;

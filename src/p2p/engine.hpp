@@ -96,6 +96,12 @@ class Engine {
  private:
   friend class LaneLock;
 
+  /// The short way of a send: true if the message has left, and there is nothing to wait for.
+  bool sends_at_once(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
+  /// The long way.
+  Result<Ref<Request>> begin_send(const ConstBuffer& buffer, const Envelope& envelope,
+                                  SendMode mode);
+
   Backend& backend_;
   Waiter& waiter_;
   bool threaded_ = false;

@@ -29,11 +29,10 @@ class Rounds {
 
 /// Writes the LENGTH bytes of BUFFER from OFFSET on to PLACE, where this member shows them.
 void show(Team& team, const ConstBuffer& buffer, Count offset, std::byte* place, Count length) {
-  if (buffer.type->is_dense()) {
-    team.copy_in(place, p2p::first_byte(buffer.data, *buffer.type) + offset, size_of(length));
-  } else {
-    p2p::pack(buffer, offset, place, length);
-  }
+  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t bytes) {
+    team.copy_in(to, from, bytes);
+  };
+  p2p::pack_by(copy, buffer, offset, place, length);
 }
 
 }  // namespace

@@ -67,6 +67,12 @@ struct Share {
     begin = size_of(items.bytes(first));
     end = begin + size_of(items.bytes(count));
   }
+  /// COPY(to, from, bytes) for what stands on both sides of it in BYTES of data.
+  template <class Copy>
+  void copy_beside(std::byte* to, const std::byte* from, std::size_t bytes, Copy&& copy) const {
+    copy(to, from, begin);
+    copy(to + end, from + end, bytes - end);
+  }
 };
 
 /// Up to this length of a round's data, one step in which whoever needs the result combines all of
@@ -94,17 +100,16 @@ void allreduce_together(Team& team, const Items& items, const std::byte* mine, s
   items.copy(receive, team.result(bytes), count);
 }
 
-/// Shows what others combine of MINE, and writes this member's share of the result, which is ready
-/// at the place that this returns once all have arrived at the step that it ends with. PRIVATELY:
-/// memory of COUNT items apart from MINE, where the share is made and stays; or null: it is made
-/// where others read it.
+/// Shows what others combine of MINE, and writes SHARE, this member's, of the result, which is
+/// ready at the place that this returns once all have arrived at the step that it ends with.
+/// PRIVATELY: memory of COUNT items apart from MINE, where the share is made and stays; or null: it
+/// is made where others read it.
 const std::byte* combine_shares(Team& team, const Items& items, const std::byte* mine, Count count,
-                                std::byte* privately) {
+                                const Share& share, std::byte* privately) {
   const std::size_t bytes = size_of(items.bytes(count));
-  const Share share(team, items, count);
-  std::byte* const place = team.begin(bytes);
-  team.copy_in(place, mine, share.begin);
-  team.copy_in(place + share.end, mine + share.end, bytes - share.end);
+  share.copy_beside(team.begin(bytes), mine, bytes, [&](auto* to, auto* from, std::size_t length) {
+    team.copy_in(to, from, length);
+  });
   team.arrive();
   team.await_all();
   std::byte* const result = team.result(bytes);
@@ -133,15 +138,16 @@ Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
     }
     std::byte* const receive = round.at(a.receive);
     const std::size_t bytes = size_of(items.bytes(round.count()));
+    const Share own(team, items, round.count());
     const std::byte* result =
-        combine_shares(team, items, mine, round.count(), a.in_place ? nullptr : receive);
+        combine_shares(team, items, mine, round.count(), own, a.in_place ? nullptr : receive);
     team.await_all();
     if (a.in_place) {
       base::copy_bytes(receive, result, bytes);
     } else {
-      const Share own(team, items, round.count());  // is there already
-      base::copy_bytes(receive, result, own.begin);
-      base::copy_bytes(receive + own.end, result + own.end, bytes - own.end);
+      own.copy_beside(receive, result, bytes, [](auto* to, auto* from, std::size_t length) {
+        base::copy_bytes(to, from, length);
+      });
     }
   }
   return {};
@@ -161,7 +167,8 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
       items.combine([&](int member) { return team.shown_by(member, bytes); }, team.size(),
                     round.at(a.receive), round.count());
     } else {
-      const std::byte* result = combine_shares(team, items, mine, round.count(), nullptr);
+      const Share own(team, items, round.count());
+      const std::byte* result = combine_shares(team, items, mine, round.count(), own, nullptr);
       if (!is_root) continue;
       team.await_all();
       items.copy(round.at(a.receive), result, round.count());

@@ -86,6 +86,15 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
     Stored* stored;
   };
 
+  /// Gives up the backend's reference.
+  void let_go(const Request& request) const {
+    if (threaded_) {
+      request.release();
+    } else {
+      request.release_unshared();
+    }
+  }
+
   // send.cpp
   channel::Endpoint& endpoint_of(const Envelope& envelope);
   channel::Endpoint& find_endpoint(Comm& comm, int peer);
@@ -121,14 +130,6 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void fetch(ReceiveRequest& request);
   void ask_for_frames(ReceiveRequest& request);
   bool copy_chunk(ReceiveRequest& request);
-  /// Gives up the backend's reference.
-  void let_go(const Request& request) const {
-    if (threaded_) {
-      request.release();
-    } else {
-      request.release_unshared();
-    }
-  }
   void complete_fetch(ReceiveRequest& request);
   void send_finished(channel::Endpoint& endpoint, std::uint64_t token);
   void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
@@ -137,6 +138,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   bool push_pipelines();
   bool push_pipeline(SendRequest& request);
   bool push_fragment(SendRequest& request);
+  std::vector<Stream>::iterator find_stream(const channel::Endpoint& from, std::uint64_t token);
   void follow_stream(ReceiveRequest& request);
   void on_stream_data(channel::Endpoint& from, std::span<const std::byte> body);
   void complete_send(SendRequest& request);

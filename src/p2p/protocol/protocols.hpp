@@ -37,8 +37,7 @@ inline constexpr std::array<SendEntry, 4> send_protocols = {{
        return s.has_frames && !s.is_synchronous && s.has_credit && s.is_streamed;
      },
      "the message in a row of frames, unasked; the receiver copies while the sender does, and "
-     "keeps "
-     "what is unexpected"},
+     "keeps what is unexpected"},
     {SendProtocol::eager, "eager",
      [](const SendSituation& s) {
        return s.has_frames && !s.is_synchronous && s.has_credit && s.bytes <= s.eager_room;

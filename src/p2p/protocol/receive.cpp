@@ -88,7 +88,7 @@ void ChannelBackend::give_up(ReceiveRequest& posted, const Endpoint& lost) {
   match_.cancel(posted);
   posted.is_posted = false;
   posted.finish_with({base::ErrorClass::proc_aborted, lost.loss()});
-  posted.release();
+  let_go(posted);
 }
 
 Result<void> ChannelBackend::cancel(ReceiveRequest& request) {
@@ -97,7 +97,7 @@ Result<void> ChannelBackend::cancel(ReceiveRequest& request) {
   request.is_posted = false;
   request.mutable_status().cancelled = true;
   request.set_complete();
-  request.release();
+  let_go(request);
   return {};
 }
 

@@ -16,15 +16,17 @@ void pack(const ConstBuffer& buffer, std::uint64_t offset, std::byte* out, std::
   p2p::pack(buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
 }
 
-/// The same into a frame for PEER.
+/// The same into a frame for PEER, whose link knows how long runs are copied.
 void pack_frame(Endpoint& peer, const ConstBuffer& buffer, std::uint64_t offset, std::byte* out,
                 std::size_t bytes) {
-  constexpr std::size_t long_bytes = 2048;
-  if (bytes >= long_bytes && buffer.type->is_dense()) {
-    peer.link().copy_in(out, first_byte(buffer.data, *buffer.type) + offset, bytes);
-  } else {
+  if (bytes < base::long_copy_bytes) {
     pack(buffer, offset, out, bytes);
+    return;
   }
+  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t length) {
+    peer.link().copy_in(to, from, length);
+  };
+  pack_by(copy, buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
 }
 
 wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes) {
@@ -243,7 +245,7 @@ void ChannelBackend::complete_send(SendRequest& request) {
   sends_in_rendezvous_.erase(request.token);
   if (request.copy) ledger_.refund(memory::Account::sender_fifo, request.total);
   if (!request.is_complete()) request.finish();
-  request.release();
+  let_go(request);
 }
 
 void ChannelBackend::on_clear_to_send(Endpoint& from, std::span<const std::byte> body) {

@@ -137,13 +137,13 @@ bool ChannelBackend::copy_chunk(ReceiveRequest& request) {
   if (copied <= 0) [[unlikely]] {
     // Refused in mid-message: the rest comes by frames.
     ask_for_frames(request);
-    request.release();
+    let_go(request);
     return true;
   }
   request.received += static_cast<std::uint64_t>(copied);
   if (request.received < wanted) return false;
   complete_fetch(request);
-  request.release();
+  let_go(request);
   return true;
 }
 
@@ -167,34 +167,34 @@ void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, std::span<const s
   if (request->received < request->total) return;
   receives_by_frames_.erase(request->token);
   request->finish();
-  request->release();
+  let_go(*request);
+}
+
+std::vector<ChannelBackend::Stream>::iterator ChannelBackend::find_stream(const Endpoint& from,
+                                                                          std::uint64_t token) {
+  return std::ranges::find_if(streams_, [&](const Stream& stream) {
+    return stream.from == &from && stream.token == token;
+  });
 }
 
 /// The first bytes of a stream are in REQUEST: the others go there as well.
 void ChannelBackend::follow_stream(ReceiveRequest& request) {
-  const auto stream = std::ranges::find_if(streams_, [&](const Stream& known) {
-    return known.from == request.endpoint && known.token == request.peer_token;
-  });
   if (request.received >= request.total) {
     request.finish();
   } else if (request.endpoint->is_lost()) {
     request.finish_with({base::ErrorClass::proc_aborted, request.endpoint->loss()});
   } else {
     request.retain();  // until the last frame
-    if (stream == streams_.end()) {
-      streams_.push_back({request.endpoint, request.peer_token, &request, nullptr});
-    } else {
-      *stream = {request.endpoint, request.peer_token, &request, nullptr};
-    }
+    const auto known = find_stream(*request.endpoint, request.peer_token);
+    Stream& stream = known != streams_.end() ? *known : streams_.emplace_back();
+    stream = {request.endpoint, request.peer_token, &request, nullptr};
   }
 }
 
 void ChannelBackend::on_stream_data(Endpoint& from, std::span<const std::byte> body) {
   const auto header = wire::take<wire::StreamDataHeader>(body);
   if (!header) return;
-  const auto stream = std::ranges::find_if(streams_, [&](const Stream& known) {
-    return known.from == &from && known.token == header->sender_token;
-  });
+  const auto stream = find_stream(from, header->sender_token);
   if (stream == streams_.end()) return;
   if (Stored* stored = stream->stored) {
     const std::uint64_t missing = stored->rendezvous.total - stored->payload.size();
@@ -211,7 +211,7 @@ void ChannelBackend::on_stream_data(Endpoint& from, std::span<const std::byte> b
   if (request.received < request.total) return;
   streams_.erase(stream);
   request.finish();
-  request.release();
+  let_go(request);
 }
 
 void ChannelBackend::on_lost(Endpoint& endpoint) {
@@ -226,19 +226,19 @@ void ChannelBackend::on_lost(Endpoint& endpoint) {
     if (request.endpoint != &endpoint) return;
     receives_by_frames_.erase(request.token);
     request.finish_with(error);
-    request.release();
+    let_go(request);
   });
   std::erase_if(single_copies_, [&](ReceiveRequest* request) {
     if (request->endpoint != &endpoint) return false;
     request->finish_with(error);
-    request->release();
+    let_go(*request);
     return true;
   });
   std::erase_if(streams_, [&](const Stream& stream) {
     if (stream.from != &endpoint) return false;
     if (stream.request != nullptr) {
       stream.request->finish_with(error);
-      stream.request->release();
+      let_go(*stream.request);
     }
     return true;
   });
