@@ -73,6 +73,8 @@ bool SimLink::give_back(ChannelKind kind) {
   return true;
 }
 
+bool SimLink::is_away() const { return network_.is_closed(peer_); }
+
 bool SimLink::recall(ChannelKind) {
   if (network_.random().one_in(network_.settings().no_room_one_in)) return false;
   network_.send_control(self_, peer_, Parcel::ring_recall);

@@ -31,6 +31,7 @@ class SimLink final : public transport::Link {
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;
   bool recall(ChannelKind kind) override;
+  [[nodiscard]] bool is_away() const override;
   std::int64_t get(std::span<const transport::MemoryPiece> local,
                    std::span<const transport::MemoryPiece> remote) override;
 
@@ -58,6 +59,9 @@ class SimTransport final : public transport::Transport {
   bool progress() override;
   /// What was committed is on its way.
   [[nodiscard]] bool is_drained() const override { return true; }
+  // Simulated processes leave when they end.
+  void leave() override {}
+  void come_back() override {}
 
  private:
   SimLink& link_to(std::uint32_t peer);

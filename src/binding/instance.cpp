@@ -27,7 +27,7 @@ Result<void> Instance::acquire(Runtime& runtime, bool threaded) {
     process_->set_threaded(true);
     runtime.table<core::Request>().set_threaded(true);
   }
-  ++users_;
+  if (users_++ == 0) process_->come_back();
   runtime.set_phase(Phase::running);
   return {};
 }
@@ -60,6 +60,7 @@ Result<void> Instance::release(Runtime& runtime, bool meet) {
   HAWSER_TRY(process_->finalize(meet));
   const std::lock_guard lock(mutex_);
   if (--users_ > 0) return {};
+  process_->leave();
   runtime.set_phase(Phase::finalized);
   bootstrap_->report_finalized();
   return write_statistics();

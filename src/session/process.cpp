@@ -70,4 +70,14 @@ Result<void> Process::finalize(bool world) {
   return {};
 }
 
+void Process::leave() {
+  const p2p::LaneLock lock(engine_);
+  endpoints_.leave();
+}
+
+void Process::come_back() {
+  const p2p::LaneLock lock(engine_);
+  endpoints_.come_back();
+}
+
 }  // namespace hawser::session

@@ -66,6 +66,9 @@ class Process final : private comm_ops::Locality {
   /// Sends what is still to be sent. With WORLD, meets all processes of the job first, as
   /// MPI_Finalize does.
   Result<void> finalize(bool world);
+  /// From here to come_back(), nobody makes progress in this process.
+  void leave();
+  void come_back();
 
   [[nodiscard]] const bootstrap::Placement& placement() { return bootstrap().placement(); }
   [[nodiscard]] bootstrap::Bootstrap& bootstrap() { return surroundings_->bootstrap(); }

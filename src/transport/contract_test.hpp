@@ -215,6 +215,18 @@ TEST_P(TransportContract, ARecallIsHeardByTheSenderAlone) {
   EXPECT_EQ(link->channels(), before);
 }
 
+TEST_P(TransportContract, APeerThatLeavesIsAwayUntilItComesBack) {
+  if (&world->sender() == &world->receiver()) GTEST_SKIP() << "nobody leaves itself";
+  EXPECT_FALSE(link->is_away());
+  world->receiver().leave();
+  EXPECT_TRUE(link->is_away());
+  ASSERT_TRUE(try_send(frame_kinds().front(), 8, 0));
+  world->receiver().come_back();
+  EXPECT_FALSE(link->is_away());
+  world->settle();
+  EXPECT_EQ(world->receiver_sink().arrivals.size(), 1U);
+}
+
 TEST_P(TransportContract, AskingForWhatIsThereChangesNothing) {
   earn_all();
   const int asked = world->receiver_sink().asked;

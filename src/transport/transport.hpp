@@ -2,8 +2,8 @@
 // knows no rank, tag, communicator or protocol.
 //
 // Five stages: open (the constructor or factory, after probe()), initialise (address(): others can
-// reach us), communicate (connect(), links, progress()), finalise (drain: is_drained()), close (the
-// destructor).
+// reach us), communicate (connect(), links, progress()), finalise (drain: is_drained(), then
+// leave(); come_back() if it was not the end), close (the destructor).
 //
 // Link:      one peer over one transport, with channels of several kinds. A frame is reserved in a
 //            channel, written in place and committed; channels differ in what they cost.
@@ -101,6 +101,10 @@ class Link {
   /// nothing where we granted none. False as above.
   virtual bool recall(ChannelKind kind) = 0;
 
+  /// The peer has left (Transport::leave): until it comes back it reads nothing, and what finds no
+  /// room need not be waited for.
+  [[nodiscard]] virtual bool is_away() const = 0;
+
   /// Copies from the peer's memory (channel single_copy): REMOTE, in order, into LOCAL. Returns the
   /// bytes copied, perhaps fewer (then call again for the rest), or an error number negated;
   /// refused once, the channel is gone.
@@ -145,8 +149,12 @@ class Transport {
   virtual Result<Link*> connect(const Identity& peer, std::span<const std::byte> address) = 0;
   /// Polls; true if anything happened.
   virtual bool progress() = 0;
-  /// No committed frame or control message of ours is still on this side.
+  /// No committed frame or control message of ours is still on this side, but for peers that are
+  /// away.
   [[nodiscard]] virtual bool is_drained() const = 0;
+  /// Tells all peers that there will be no progress() here until come_back().
+  virtual void leave() = 0;
+  virtual void come_back() = 0;
 };
 
 }  // namespace hawser::transport

@@ -63,6 +63,8 @@ class Endpoint {
   [[nodiscard]] bool is_open() const { return table_ != nullptr; }
   [[nodiscard]] bool is_lost() const { return lost_; }
   [[nodiscard]] const std::string& loss() const { return loss_; }
+  /// The peer has finalised MPI, and reads nothing unless it initialises it again.
+  [[nodiscard]] bool is_away() const { return link_ != nullptr && link_->is_away(); }
 
   /// The channel that the policy gives to a message of BYTES; the endpoint must be open.
   [[nodiscard]] ChannelKind select(std::size_t message_bytes) const {

@@ -94,9 +94,16 @@ bool EndpointTable::progress() {
 }
 
 bool EndpointTable::is_drained() const {
-  return waiting_.empty() && unresolved_.empty() && self_transport_->is_drained() &&
-         std::all_of(transports_.begin(), transports_.end(),
-                     [](const Transport* transport) { return transport->is_drained(); });
+  return std::ranges::all_of(waiting_, &Endpoint::is_away) && unresolved_.empty() &&
+         self_transport_->is_drained() && std::ranges::all_of(transports_, &Transport::is_drained);
+}
+
+void EndpointTable::leave() {
+  for (Transport* transport : transports_) transport->leave();
+}
+
+void EndpointTable::come_back() {
+  for (Transport* transport : transports_) transport->come_back();
 }
 
 void EndpointTable::for_each(const std::function<void(const Endpoint&)>& visit) const {

@@ -50,8 +50,11 @@ class EndpointTable final : public Sink {
   void note_waiting(Endpoint& endpoint);
 
   bool progress();
-  /// Nothing that we were told to send is still on this side.
+  /// Nothing that we were told to send is still on this side, but for peers that are away.
   [[nodiscard]] bool is_drained() const;
+  /// Tells all peers that there will be no progress() here until come_back().
+  void leave();
+  void come_back();
   void for_each(const std::function<void(const Endpoint&)>& visit) const;
 
   void on_frame(Link& link, ChannelKind kind, std::span<const std::byte> frame) override;

@@ -70,7 +70,11 @@ bool ChannelBackend::push_pipelines() {
   return moved;
 }
 
-bool ChannelBackend::is_drained() { return pipelines_.empty() && endpoints_.is_drained(); }
+bool ChannelBackend::is_drained() {
+  return std::ranges::all_of(
+             pipelines_, [](const SendRequest* request) { return request->endpoint->is_away(); }) &&
+         endpoints_.is_drained();
+}
 
 void ChannelBackend::fetch(ReceiveRequest& request) {
   if (request.endpoint->is_lost()) [[unlikely]] {

@@ -30,6 +30,7 @@ class SelfLink final : public Link {
   bool ask(ChannelKind) override { return true; }
   bool give_back(ChannelKind) override { return true; }
   bool recall(ChannelKind) override { return true; }
+  [[nodiscard]] bool is_away() const override { return false; }
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
 
@@ -56,6 +57,8 @@ class SelfTransport final : public Transport {
   Result<Link*> connect(const Identity&, std::span<const std::byte>) override { return &link_; }
   bool progress() override { return !link_.is_empty() && link_.deliver(sink_); }
   [[nodiscard]] bool is_drained() const override { return link_.is_empty(); }
+  void leave() override {}
+  void come_back() override {}
 
  private:
   Sink& sink_;

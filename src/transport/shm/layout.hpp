@@ -20,7 +20,7 @@ namespace hawser::transport::shm {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 inline constexpr std::uint64_t segment_magic = 0x315f474553575348ULL;  // "HSWSEG_1"
-inline constexpr std::uint32_t segment_version = 2;
+inline constexpr std::uint32_t segment_version = 3;
 
 /// Frames of the transport itself share the channels with those of the layer above.
 /// Those about rings travel in the shared queue alone, long_data in rings.
@@ -49,6 +49,7 @@ struct SegmentHeader {
   std::uint64_t window_bytes;
   alignas(cache_line_bytes) std::atomic<std::uint64_t> queue_tail;  // a hint: see queue.hpp
   RoomWanted queue_room;
+  std::atomic<std::uint32_t> away;  // 1: the owner reads nothing now (Transport::leave)
 };
 
 inline constexpr std::size_t queue_slot_bytes = 512;

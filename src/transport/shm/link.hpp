@@ -38,6 +38,7 @@ class ShmLink final : public Link {
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;
   bool recall(ChannelKind kind) override;
+  [[nodiscard]] bool is_away() const override { return attached_ && segment_.is_away(); }
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
 

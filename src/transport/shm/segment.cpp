@@ -135,19 +135,17 @@ Result<PeerSegment> PeerSegment::attach(const platform::FileDescriptor& file,
     return refuse("its file is shorter than its queue");
   Result<platform::Mapping> mapping = platform::Mapping::shared(file, 0, window_bytes);
   if (!mapping) return mapping.take_error();
-  const auto* header = reinterpret_cast<const SegmentHeader*>(mapping->data());
-  if (header->magic != segment_magic || header->version != segment_version)
-    return refuse("its header is not of this version");
   PeerSegment peer;
   peer.mapping_ = std::move(*mapping);
   peer.queue_slots_ = queue_slots;
+  if (peer.header()->magic != segment_magic || peer.header()->version != segment_version)
+    return refuse("its header is not of this version");
   return peer;
 }
 
 QueueSender PeerSegment::queue_sender(std::uint32_t owner) const {
-  auto* header = reinterpret_cast<SegmentHeader*>(mapping_.data());
   return {reinterpret_cast<QueueSlot*>(mapping_.data() + queue_offset()), queue_slots_,
-          &header->queue_tail, owner};
+          &header()->queue_tail, owner};
 }
 
 std::byte* PeerSegment::ring_memory(std::uint64_t offset, RingShape shape) const {

@@ -28,6 +28,8 @@ class Segment {
 
   [[nodiscard]] QueueReceiver queue_receiver() const;
   [[nodiscard]] RoomWanted& queue_room() const { return header()->queue_room; }
+  /// Seen by all peers. Whoever sets it wakes them.
+  void set_away(bool away) { header()->away.store(away ? 1 : 0, std::memory_order_seq_cst); }
   [[nodiscard]] std::uint32_t queue_slots() const { return header()->queue_slots; }
   [[nodiscard]] std::uint64_t window_bytes() const { return mapping_.bytes(); }
   [[nodiscard]] const platform::FileDescriptor& file() const { return file_; }
@@ -81,14 +83,17 @@ class PeerSegment {
                                     std::uint64_t window_bytes);
 
   [[nodiscard]] QueueSender queue_sender(std::uint32_t owner) const;
-  [[nodiscard]] RoomWanted& queue_room() const {
-    return reinterpret_cast<SegmentHeader*>(mapping_.data())->queue_room;
-  }
+  [[nodiscard]] RoomWanted& queue_room() const { return header()->queue_room; }
+  [[nodiscard]] bool is_away() const { return header()->away.load(std::memory_order_acquire) != 0; }
   /// Memory of a ring that the peer granted at OFFSET; null if it is not inside the window.
   [[nodiscard]] std::byte* ring_memory(std::uint64_t offset, RingShape shape) const;
   [[nodiscard]] std::size_t window_bytes() const { return mapping_.bytes(); }
 
  private:
+  [[nodiscard]] SegmentHeader* header() const {
+    return reinterpret_cast<SegmentHeader*>(mapping_.data());
+  }
+
   platform::Mapping mapping_;
   std::uint32_t queue_slots_ = 0;
 };

@@ -155,6 +155,17 @@ bool ShmTransport::progress() {
   return moved;
 }
 
+bool ShmTransport::is_drained() const {
+  return busy_links_ == 0 || std::ranges::all_of(links_, [](const auto& link) {
+           return !link->answer_to_send || link->is_away();
+         });
+}
+
+void ShmTransport::leave() {
+  segment_.set_away(true);
+  for (const auto& link : links_) link->wake_peer();
+}
+
 std::uint64_t ShmTransport::wakes() const {
   std::uint64_t wakes = 0;
   for (const auto& link : links_) wakes += link->wakes();

@@ -41,7 +41,9 @@ class ShmTransport final : public Transport {
   bool progress() override;
   /// Times that a frame woke its receiver.
   [[nodiscard]] std::uint64_t wakes() const;
-  [[nodiscard]] bool is_drained() const override { return busy_links_ == 0; }
+  [[nodiscard]] bool is_drained() const override;
+  void leave() override;
+  void come_back() override { segment_.set_away(false); }
 
  private:
   ShmTransport(const Environment& environment, const Settings& settings, Segment segment);

@@ -256,6 +256,10 @@ TEST_F(Shm, AFullQueueDelaysAnAnswerOnly) {
   EXPECT_FALSE(to_small.ask(ChannelKind::ring));
   b.transport->progress();
   EXPECT_FALSE(b.transport->is_drained());
+  small.transport->leave();
+  EXPECT_TRUE(b.transport->is_drained()) << "nobody is there to wait for";
+  small.transport->come_back();
+  EXPECT_FALSE(b.transport->is_drained());
   settle(small, b);
   EXPECT_TRUE(b.transport->is_drained());
   EXPECT_EQ(small.sink.arrivals.size(), sent);
