@@ -7,38 +7,50 @@
 namespace hawser::channel {
 
 Endpoint::~Endpoint() {
-  for (const Waiting& frame : fifo_) ledger_.refund(memory::Account::sender_fifo, frame.bytes);
+  for (const Waiting& waiting : fifo_) ledger_.refund(memory::Account::sender_fifo, waiting.bytes);
 }
 
-std::byte* Endpoint::enqueue(std::size_t frame_bytes, void* owner) {
+std::byte* Endpoint::enqueue(std::size_t frame_bytes) {
   HAWSER_ASSERT(frame_bytes <= frame_bytes_guaranteed);
   ledger_.charge(memory::Account::sender_fifo, frame_bytes);
-  fifo_.push_back({std::make_unique_for_overwrite<std::byte[]>(frame_bytes), frame_bytes, owner});
-  return fifo_.back().data.get();
+  has_waiting_ = true;
+  fifo_.push_back({std::make_unique_for_overwrite<std::byte[]>(frame_bytes), frame_bytes, nullptr});
+  return fifo_.back().frame.get();
+}
+
+void Endpoint::defer(void* message) {
+  ledger_.charge(memory::Account::sender_fifo, sizeof(Waiting));
+  has_waiting_ = true;
+  fifo_.push_back({nullptr, sizeof(Waiting), message});
 }
 
 bool Endpoint::flush(FrameHandler& handler) {
   bool moved = false;
-  while (!fifo_.empty() && is_open()) {
-    const Waiting& frame = fifo_.front();
-    std::byte* room = link_->reserve(frame_channel_, frame.bytes);
-    if (room == nullptr) break;
-    std::memcpy(room, frame.data.get(), frame.bytes);
-    link_->commit(frame_channel_);
-    ledger_.refund(memory::Account::sender_fifo, frame.bytes);
-    void* const owner = frame.owner;
+  has_waiting_ = false;  // what is sent in here has its turn
+  while (!fifo_.empty() && is_open() && send_waiting(fifo_.front(), handler)) {
+    ledger_.refund(memory::Account::sender_fifo, fifo_.front().bytes);
     fifo_.pop_front();
-    if (owner != nullptr) handler.on_left(owner);
     moved = true;
   }
+  has_waiting_ = !fifo_.empty();
   return moved;
+}
+
+bool Endpoint::send_waiting(const Waiting& waiting, FrameHandler& handler) {
+  if (waiting.message != nullptr) return handler.on_turn(waiting.message);
+  std::byte* room = link_->reserve(frame_channel_, waiting.bytes);
+  if (room == nullptr) return false;
+  std::memcpy(room, waiting.frame.get(), waiting.bytes);
+  link_->commit(frame_channel_);
+  return true;
 }
 
 void Endpoint::drop_waiting(FrameHandler& handler) {
   const std::deque<Waiting> dropped = std::exchange(fifo_, {});
-  for (const Waiting& frame : dropped) {
-    ledger_.refund(memory::Account::sender_fifo, frame.bytes);
-    if (frame.owner != nullptr) handler.on_left(frame.owner);
+  has_waiting_ = false;
+  for (const Waiting& waiting : dropped) {
+    ledger_.refund(memory::Account::sender_fifo, waiting.bytes);
+    if (waiting.message != nullptr) handler.on_turn(waiting.message);
   }
 }
 

@@ -3,10 +3,13 @@
 // It numbers the frames, chooses the channel by the policy's table, keeps what finds no room in a
 // FIFO, puts incoming frames into order, and counts. A silent peer has no endpoint.
 //
+// FIFO: control frames, and messages of the layer above that have not been made into frames yet.
+//       What is in it goes first; so messages keep their order, and each is in place once.
+//
 // Ownership: owned by EndpointTable for the life of the process.
 // Threads:   the lane lock.
-// Bounds:    the FIFO holds headers and control frames and is limited by memory alone (DESIGN §4);
-//            it is charged to the ledger.
+// Bounds:    the FIFO holds no payload and is limited by memory alone (DESIGN §4); it is charged to
+//            the ledger.
 #pragma once
 
 #include <array>
@@ -43,9 +46,9 @@ class FrameHandler {
   virtual ~FrameHandler() = default;
   /// A frame in order, prefix included and checked (it is at least a prefix of our version).
   virtual void on_frame(Endpoint& from, ChannelKind kind, std::span<const std::byte> frame) = 0;
-  /// A frame that had to wait, and was sent with OWNER, has left; or never will, if the endpoint is
-  /// lost.
-  virtual void on_left(void* owner) = 0;
+  /// The turn of a MESSAGE that was deferred (Endpoint::defer). False: there is no room; it keeps
+  /// its turn. It is forgotten afterwards, also if the endpoint is lost.
+  virtual bool on_turn(void* message) = 0;
   virtual void on_lost(Endpoint& endpoint) = 0;
 };
 
@@ -83,7 +86,7 @@ class Endpoint {
   template <class Fill>
   bool try_send(ChannelKind kind, std::uint8_t frame_class, Sequencing sequencing,
                 std::size_t frame_bytes, Fill&& fill) {
-    if (!fifo_.empty()) [[unlikely]]
+    if (has_waiting_) [[unlikely]]
       return false;
     std::byte* frame = link_->reserve(kind, frame_bytes);
     if (frame == nullptr) [[unlikely]]
@@ -93,20 +96,21 @@ class Endpoint {
     link_->commit(kind);
     return true;
   }
-  /// Sends a frame of at most frame_bytes_guaranteed bytes over any channel, now or later. False:
-  /// it waits for room; if it has an OWNER, its leaving is told (FrameHandler).
+  /// Sends a control frame of at most frame_bytes_guaranteed bytes over any channel, now or later.
   template <class Fill>
-  bool send(std::uint8_t frame_class, Sequencing sequencing, std::size_t frame_bytes, Fill&& fill,
-            void* owner = nullptr) {
-    if (is_open() && try_send(frame_channel_, frame_class, sequencing, frame_bytes, fill))
-      return true;
+  void send(std::uint8_t frame_class, std::size_t frame_bytes, Fill&& fill) {
+    if (is_open() && try_send(frame_channel_, frame_class, Sequencing::none, frame_bytes, fill))
+      return;
     if (lost_) [[unlikely]]
-      return true;  // nobody to keep it for
-    std::byte* frame = enqueue(frame_bytes, owner);
-    write_prefix(frame, frame_class, sequencing);
+      return;  // nobody to keep it for
+    std::byte* frame = enqueue(frame_bytes);
+    write_prefix(frame, frame_class, Sequencing::none);
     fill(frame + sizeof(FramePrefix));
-    return false;
   }
+  /// MESSAGE shall have its turn (FrameHandler::on_turn) after all that waits now.
+  void defer(void* message);
+  /// Something waits: a message that is begun now would be before its turn.
+  [[nodiscard]] bool has_waiting() const { return has_waiting_; }
 
   /// Counts a message of BYTES payload on KIND, in the direction away from us or towards us.
   void count_sent(ChannelKind kind, std::uint64_t bytes) {
@@ -136,10 +140,11 @@ class Endpoint {
  private:
   friend class EndpointTable;
 
+  /// A control frame or a message.
   struct Waiting {
-    std::unique_ptr<std::byte[]> data;
-    std::size_t bytes;
-    void* owner;  // may be null
+    std::unique_ptr<std::byte[]> frame;
+    std::size_t bytes = 0;
+    void* message = nullptr;
   };
 
   void write_prefix(std::byte* frame, std::uint8_t frame_class, Sequencing sequencing) {
@@ -149,9 +154,10 @@ class Endpoint {
                              ordered ? next_sequence_++ : 0};
     std::memcpy(frame, &prefix, sizeof(prefix));
   }
-  std::byte* enqueue(std::size_t frame_bytes, void* owner);
+  std::byte* enqueue(std::size_t frame_bytes);
   /// Sends what waits as far as there is room; true if anything left.
   bool flush(FrameHandler& handler);
+  bool send_waiting(const Waiting& waiting, FrameHandler& handler);
   /// Gives up what waits.
   void drop_waiting(FrameHandler& handler);
   void use_table(const SendTable& table);
@@ -170,6 +176,7 @@ class Endpoint {
   bool ring_asked_ = false;                // and not refused or given back since
   bool listed_ = false;                    // in the table's list of endpoints with frames that wait
   bool lost_ = false;
+  bool has_waiting_ = false;  // in the FIFO, and it is not their turn
   std::deque<Waiting> fifo_;
   delivery::ReorderBuffer reorder_;
   std::array<base::ChannelCounters, transport::channel_kind_count> sent_{};

@@ -56,7 +56,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
 
   void on_frame(channel::Endpoint& from, channel::ChannelKind kind,
                 std::span<const std::byte> frame) override;
-  void on_left(void* owner) override;
+  bool on_turn(void* message) override;
   void on_lost(channel::Endpoint& endpoint) override;
 
   // For statistics.
@@ -102,11 +102,12 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                        std::size_t bytes, SendMode mode) const;
   static std::size_t fragment_bytes(std::uint64_t message_bytes);
   [[nodiscard]] bool is_streamed(channel::ChannelKind kind, std::size_t bytes) const;
-  bool start_stream(SendRequest& request, channel::ChannelKind kind, const Envelope& envelope);
+  bool start(SendRequest& request);
+  bool start_stream(SendRequest& request, channel::ChannelKind kind);
   bool send_eager(channel::Endpoint& endpoint, channel::ChannelKind kind, const ConstBuffer& buffer,
                   const Envelope& envelope, std::size_t bytes);
-  void start_rendezvous(SendRequest& request, const Envelope& envelope, SendProtocol protocol,
-                        bool keep_copy);
+  bool start_rendezvous(SendRequest& request, SendProtocol protocol, bool keep_copy);
+  void keep_data(SendRequest& request);
   void note_sent(channel::Endpoint& endpoint, channel::ChannelKind kind, std::size_t bytes,
                  SendProtocol protocol);
 

@@ -8,9 +8,12 @@
 
 namespace hawser::p2p {
 
-void SendRequest::begin(const ConstBuffer& from, const Envelope& to, channel::Endpoint& peer) {
+void SendRequest::begin(const ConstBuffer& from, const Envelope& to, SendMode how,
+                        channel::Endpoint& peer) {
   activate();
   buffer = from;
+  envelope = to;
+  mode = how;
   endpoint = &peer;
   token = 0;
   peer_token = 0;

@@ -69,7 +69,7 @@ class SendRequest final : public Request {
       : Request(core::RequestKind::send), pool_(pool) {}
   static void destroy(SendRequest* request) { request->~SendRequest(); }
 
-  void begin(const ConstBuffer& from, const Envelope& to, channel::Endpoint& peer);
+  void begin(const ConstBuffer& from, const Envelope& to, SendMode how, channel::Endpoint& peer);
   /// Nothing more is needed of the user's buffer; the user may see the request complete.
   void finish() { set_complete(); }
   void finish_with(base::Error error) {
@@ -82,6 +82,8 @@ class SendRequest final : public Request {
   [[nodiscard]] core::Object* error_object() const override { return comm_.get(); }
 
   ConstBuffer buffer;
+  Envelope envelope;
+  SendMode mode = SendMode::standard;
   channel::Endpoint* endpoint = nullptr;
   std::uint64_t token = 0;       // while in rendezvous
   std::uint64_t peer_token = 0;  // while in the copy pipeline

@@ -35,6 +35,15 @@ wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes
           envelope.comm->rank(), envelope.tag, static_cast<std::uint32_t>(payload_bytes)};
 }
 
+/// Where the packed data lies in our memory; 0 if it does not.
+std::uint64_t address_of(const SendRequest& request) {
+  if (request.copy) return reinterpret_cast<std::uint64_t>(request.copy.get());
+  const ConstBuffer& buffer = request.buffer;
+  return buffer.type->is_dense()
+             ? reinterpret_cast<std::uint64_t>(first_byte(buffer.data, *buffer.type))
+             : 0;
+}
+
 std::uint8_t class_byte(FrameClass frame_class) { return static_cast<std::uint8_t>(frame_class); }
 
 }  // namespace
@@ -56,7 +65,7 @@ Endpoint& ChannelBackend::find_endpoint(Comm& comm, int peer) {
 SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind, std::size_t bytes,
                                      SendMode mode) const {
   SendSituation situation{};
-  situation.has_frames = endpoint.is_open() && kind != ChannelKind::single_copy;
+  situation.has_frames = kind != ChannelKind::single_copy;
   const std::size_t frame = situation.has_frames ? endpoint.frame_bytes_max(kind) : 0;
   situation.bytes = bytes;
   situation.eager_room = frame > wire::eager_overhead ? frame - wire::eager_overhead : 0;
@@ -125,55 +134,46 @@ Result<Ref<Request>> ChannelBackend::isend(const ConstBuffer& buffer, const Enve
   Endpoint& endpoint = endpoint_of(envelope);
   SendRequest* request = send_pool_.take();
   auto handle = Ref<Request>::adopt(request);
-  request->begin(buffer, envelope, endpoint);
-  if (endpoint.is_lost()) [[unlikely]] {
-    request->finish_with({base::ErrorClass::proc_aborted, endpoint.loss()});
-    return handle;
-  }
-  const auto bytes = static_cast<std::size_t>(request->total);
-  const bool open = endpoint.is_open();
-  const ChannelKind kind = open ? endpoint.select(bytes) : ChannelKind::shared_queue;
-  SendSituation situation = assess(endpoint, kind, bytes, mode);
-  const SendProtocol first_choice = choose(situation).protocol;
-  if (first_choice == SendProtocol::eager && send_eager(endpoint, kind, buffer, envelope, bytes)) {
-    request->finish();
-    return handle;
-  }
-  if (first_choice == SendProtocol::stream && start_stream(*request, kind, envelope)) return handle;
-  // No room, or no channel yet: a small frame waits in the endpoint's FIFO.
-  situation.has_frames = true;
-  situation.is_streamed = false;
-  situation.eager_room = channel::frame_bytes_guaranteed - wire::eager_overhead;
-  const SendProtocol protocol = choose(situation).protocol;
-  if (protocol == SendProtocol::eager) {
-    // Until the frame has left, the send is not complete: the receiver must not depend on our next
-    // call.
-    const bool has_left = endpoint.send(
-        class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
-        [&](std::byte* body) {
-          pack(buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
-        },
-        request);
-    endpoints_.note_waiting(endpoint);
-    note_sent(endpoint, kind, bytes, SendProtocol::eager);
-    if (has_left) {
-      request->finish();
-    } else {
-      request->retain_unshared();  // the backend's, until then
-    }
-    return handle;
-  }
-  // A standard send that would have been eager, had there been room or credit, lets its user go.
-  const bool keep_copy = mode != SendMode::synchronous && kind != ChannelKind::single_copy &&
-                         bytes + wire::eager_overhead <= (open ? endpoint.frame_bytes_max(kind)
-                                                               : channel::frame_bytes_guaranteed);
-  start_rendezvous(*request, envelope, protocol, keep_copy);
+  request->begin(buffer, envelope, mode, endpoint);
+  if (!endpoint.has_waiting() && start(*request)) return handle;
+  request->retain_unshared();  // the backend's, until it had its turn
+  endpoint.defer(request);
+  endpoints_.note_waiting(endpoint);
   return handle;
 }
 
+bool ChannelBackend::on_turn(void* message) {
+  SendRequest& request = *static_cast<SendRequest*>(message);
+  if (!start(request)) return false;
+  let_go(request);
+  return true;
+}
+
+/// False if there is no room, or no channel yet.
+bool ChannelBackend::start(SendRequest& request) {
+  Endpoint& endpoint = *request.endpoint;
+  if (endpoint.is_lost()) [[unlikely]] {
+    request.finish_with({base::ErrorClass::proc_aborted, endpoint.loss()});
+    return true;
+  }
+  if (!endpoint.is_open()) return false;
+  const auto bytes = static_cast<std::size_t>(request.total);
+  const ChannelKind kind = endpoint.select(bytes);
+  SendSituation situation = assess(endpoint, kind, bytes, request.mode);
+  const SendProtocol protocol = choose(situation).protocol;
+  if (protocol == SendProtocol::stream) return start_stream(request, kind);
+  if (protocol == SendProtocol::eager) {
+    if (!send_eager(endpoint, kind, request.buffer, request.envelope, bytes)) return false;
+    request.finish();
+    return true;
+  }
+  // A send that would have been eager, had there been credit, lets its user go.
+  situation.has_credit = true;
+  return start_rendezvous(request, protocol, choose(situation).protocol == SendProtocol::eager);
+}
+
 /// False if there is no room for the first frame.
-bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind,
-                                  const Envelope& envelope) {
+bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   Endpoint& endpoint = *request.endpoint;
   const std::size_t payload = std::min(fragment_bytes(request.total),
                                        endpoint.frame_bytes_max(kind) - wire::rendezvous_overhead);
@@ -181,7 +181,7 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind,
   const bool sent =
       endpoint.try_send(kind, class_byte(FrameClass::stream), Sequencing::ordered,
                         wire::rendezvous_overhead + payload, [&](std::byte* body) {
-                          body = wire::put(body, header_for(envelope, payload));
+                          body = wire::put(body, header_for(request.envelope, payload));
                           body = wire::put(body, wire::RendezvousHeader{token, request.total, 0});
                           pack_frame(endpoint, request.buffer, 0, body, payload);
                         });
@@ -203,42 +203,35 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind,
   return true;
 }
 
-void ChannelBackend::start_rendezvous(SendRequest& request, const Envelope& envelope,
-                                      SendProtocol protocol, bool keep_copy) {
+/// False if there is no room. With KEEP_COPY the request is complete at once.
+bool ChannelBackend::start_rendezvous(SendRequest& request, SendProtocol protocol, bool keep_copy) {
   Endpoint& endpoint = *request.endpoint;
   const auto total = static_cast<std::size_t>(request.total);
-  request.retain_unshared();  // the backend's, until the receiver is done
-  request.token = sends_in_rendezvous_.insert(&request);
-  if (keep_copy) {
-    request.copy = std::make_unique_for_overwrite<std::byte[]>(total);
-    pack(request.buffer, 0, request.copy.get(), total);
-    ledger_.charge(memory::Account::sender_fifo, total);
-  }
-  const std::byte* data = request.copy ? request.copy.get()
-                          : request.buffer.type->is_dense()
-                              ? first_byte(request.buffer.data, *request.buffer.type)
-                              : nullptr;
   const std::size_t payload = protocol == SendProtocol::rendezvous_with_data ? total : 0;
-  const wire::RendezvousHeader rendezvous{request.token, request.total,
-                                          reinterpret_cast<std::uint64_t>(data)};
-  endpoint.send(class_byte(FrameClass::rendezvous), Sequencing::ordered,
-                wire::rendezvous_overhead + payload, [&](std::byte* body) {
-                  body = wire::put(body, header_for(envelope, payload));
-                  pack(request.buffer, 0, wire::put(body, rendezvous), payload);
-                });
-  endpoints_.note_waiting(endpoint);
+  request.token = sends_in_rendezvous_.insert(&request);
+  const bool sent = endpoint.try_send(
+      endpoint.frame_channel(), class_byte(FrameClass::rendezvous), Sequencing::ordered,
+      wire::rendezvous_overhead + payload, [&](std::byte* body) {
+        if (keep_copy) keep_data(request);
+        body = wire::put(body, header_for(request.envelope, payload));
+        body = wire::put(body, wire::RendezvousHeader{request.token, total, address_of(request)});
+        pack(request.buffer, 0, body, payload);
+      });
+  if (!sent) {
+    sends_in_rendezvous_.erase(request.token);
+    return false;
+  }
+  request.retain_unshared();  // the backend's, until the receiver is done
   note_sent(endpoint, ChannelKind::single_copy, total, protocol);
   if (keep_copy) request.finish();
+  return true;
 }
 
-void ChannelBackend::on_left(void* owner) {
-  SendRequest& request = *static_cast<SendRequest*>(owner);
-  if (request.endpoint->is_lost()) {
-    request.finish_with({base::ErrorClass::proc_aborted, request.endpoint->loss()});
-  } else {
-    request.finish();
-  }
-  let_go(request);
+void ChannelBackend::keep_data(SendRequest& request) {
+  const auto total = static_cast<std::size_t>(request.total);
+  request.copy = std::make_unique_for_overwrite<std::byte[]>(total);
+  pack(request.buffer, 0, request.copy.get(), total);
+  ledger_.charge(memory::Account::sender_fifo, total);
 }
 
 void ChannelBackend::complete_send(SendRequest& request) {

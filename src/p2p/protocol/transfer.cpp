@@ -8,7 +8,6 @@ namespace hawser::p2p {
 
 using channel::ChannelKind;
 using channel::Endpoint;
-using channel::Sequencing;
 using transport::MemoryPiece;
 using wire::FrameClass;
 
@@ -71,9 +70,12 @@ bool ChannelBackend::push_pipelines() {
 }
 
 bool ChannelBackend::is_drained() {
-  return std::ranges::all_of(
-             pipelines_, [](const SendRequest* request) { return request->endpoint->is_away(); }) &&
-         endpoints_.is_drained();
+  const auto is_owed = [](const SendRequest& request) { return !request.endpoint->is_away(); };
+  bool owes =
+      std::ranges::any_of(pipelines_, [&](const auto* request) { return is_owed(*request); });
+  sends_in_rendezvous_.for_each(
+      [&](const SendRequest& request) { owes |= request.copy && is_owed(request); });
+  return !owes && endpoints_.is_drained();
 }
 
 void ChannelBackend::fetch(ReceiveRequest& request) {
@@ -110,7 +112,7 @@ void ChannelBackend::complete_fetch(ReceiveRequest& request) {
 }
 
 void ChannelBackend::send_finished(Endpoint& endpoint, std::uint64_t token) {
-  endpoint.send(static_cast<std::uint8_t>(FrameClass::finished), Sequencing::none,
+  endpoint.send(static_cast<std::uint8_t>(FrameClass::finished),
                 sizeof(channel::FramePrefix) + sizeof(wire::Finished),
                 [&](std::byte* body) { wire::put(body, wire::Finished{token}); });
   endpoints_.note_waiting(endpoint);
@@ -155,7 +157,7 @@ void ChannelBackend::ask_for_frames(ReceiveRequest& request) {
   request.retain();  // until the last data frame
   request.token = receives_by_frames_.insert(&request);
   const wire::ClearToSend frame{request.peer_token, request.token, request.received};
-  request.endpoint->send(static_cast<std::uint8_t>(FrameClass::clear_to_send), Sequencing::none,
+  request.endpoint->send(static_cast<std::uint8_t>(FrameClass::clear_to_send),
                          sizeof(channel::FramePrefix) + sizeof(frame),
                          [&](std::byte* body) { wire::put(body, frame); });
   endpoints_.note_waiting(*request.endpoint);
