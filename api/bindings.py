@@ -284,9 +284,12 @@ class Binding:
         length = self._length(p)
         name = p.name
         if p.kind == "REQUEST":
-            self.body.checks.append(f'call.check_requests({name}, {length}, "{name}");')
-            if p.direction == "inout":
-                return self.body.give("RequestArray", name, f"call.requests({name}, {length})")
+            changes = p.direction == "inout"
+            method = "requests" if changes else "request_objects"
+            self.body.checks.append(
+                f'auto {name}_objects = call.{method}({name}, {length}, "{name}");')
+            return self.body.give("RequestArray&" if changes else "std::span<core::Request* const>",
+                                  name, f"{name}_objects")
         elif p.direction == "out":
             self.body.checks.append(f'call.array({name}, {length}, "{name}");')
             return self.body.give(f"HandleOutArray<{cpp}>", name,

@@ -146,7 +146,9 @@ class HandleOut {
   using c_type = typename HandleTraits<T>::c_type;
   HandleOut(Runtime& runtime, c_type* where) : runtime_(&runtime), where_(where) {}
   /// Null gives the null handle.
-  void set(Ref<T> object) const { *where_ = runtime_->show<T>(std::move(object)); }
+  [[gnu::always_inline]] void set(Ref<T> object) const {
+    *where_ = runtime_->show<T>(std::move(object));
+  }
   void set_predefined(c_type handle) const { *where_ = handle; }
 
  private:
@@ -217,27 +219,33 @@ class HandleArray {
   Count length_ = 0;
 };
 
-/// The requests of MPI_Waitall and its relatives.
+/// The requests of MPI_Waitall and its relatives: handles, which the call may take away, and the
+/// objects behind them.
 class RequestArray {
  public:
-  RequestArray(Runtime& runtime, core::Object** blamed, MPI_Request* first, Count length)
-      : runtime_(&runtime), blamed_(blamed), first_(first), length_(length) {}
-  [[nodiscard]] Count size() const { return length_; }
-  [[nodiscard]] core::Request* operator[](Count i) const {
-    return runtime_->find<core::Request>(first_[i]);
+  RequestArray(Runtime& runtime, core::Object** blamed, MPI_Request* first,
+               std::vector<core::Request*> objects)
+      : runtime_(&runtime), blamed_(blamed), first_(first), objects_(std::move(objects)) {}
+  [[nodiscard]] std::size_t size() const { return objects_.size(); }
+  /// Null where the handle is null. Whoever hands a request out makes its place null.
+  [[nodiscard]] std::span<core::Request*> objects() { return objects_; }
+  /// Forgets OBJECT, a pinned one, wherever it stands.
+  void drop(const core::Request& object) {
+    for (std::size_t i = 0; i < objects_.size(); ++i) {
+      if (objects_[i] != &object) continue;
+      objects_[i] = nullptr;
+      first_[i] = MPI_REQUEST_NULL;
+    }
   }
-  [[nodiscard]] bool is_null(Count i) const { return first_[i] == MPI_REQUEST_NULL; }
-  /// Makes those null that are HANDLE, which belongs to a pinned object.
-  void drop(std::uint64_t handle) const {
-    for (Count i = 0; i < length_; ++i)
-      if (raw_handle(first_[i]) == handle) first_[i] = MPI_REQUEST_NULL;
-  }
-  Ref<core::Request> take(Count i) const {
-    return take_handle<core::Request>(*runtime_, first_[i]);
+  /// The handles of what was handed out go too.
+  void take_handed_out() const {
+    for (std::size_t i = 0; i < objects_.size(); ++i)
+      if (objects_[i] == nullptr && first_[i] != MPI_REQUEST_NULL)
+        take_handle<core::Request>(*runtime_, first_[i]);
   }
   /// An error of this call is raised on the object that request I belongs to.
-  void blame(Count i) const {
-    const core::Request* const request = (*this)[i];
+  void blame(int i) const {
+    const core::Request* const request = runtime_->find<core::Request>(first_[i]);
     if (request != nullptr) *blamed_ = request->error_object();
   }
 
@@ -245,7 +253,7 @@ class RequestArray {
   Runtime* runtime_;
   core::Object** blamed_;
   MPI_Request* first_;
-  Count length_;
+  std::vector<core::Request*> objects_;
 };
 
 template <class E>

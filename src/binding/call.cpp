@@ -39,14 +39,26 @@ int Call::not_built() {
                      fmt::format("not built yet in Hawser {}", session::version())));
 }
 
-void Call::check_requests(const MPI_Request* first, Count length, const char* argument) {
+std::vector<core::Request*> Call::request_objects(const MPI_Request* first, Count length,
+                                                  const char* argument) {
   array(first, length, argument);
-  MPI_Request known = MPI_REQUEST_NULL;  // sends that were complete at once have the same handle
-  for (Count i = 0; i < length && !failed(); ++i) {
-    if (first[i] == MPI_REQUEST_NULL || first[i] == known) continue;
-    object<core::Request>(first[i], argument);
-    known = first[i];
+  if (failed()) [[unlikely]]
+    return {};
+  std::vector<core::Request*> objects(static_cast<std::size_t>(length));
+  // Sends that were complete at once have the same handle.
+  MPI_Request known = MPI_REQUEST_NULL;
+  core::Request* known_object = nullptr;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (first[i] == MPI_REQUEST_NULL) continue;
+    if (first[i] != known) {
+      known_object = object<core::Request>(first[i], argument);
+      if (known_object == nullptr) [[unlikely]]
+        return {};
+      known = first[i];
+    }
+    objects[i] = known_object;
   }
+  return objects;
 }
 
 void Call::check_types(const MPI_Datatype* first, Count length, const char* argument,

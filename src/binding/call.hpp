@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/result.hpp"
 #include "binding/arguments.hpp"
@@ -120,10 +121,12 @@ class Call {
     const p2p::Message* const found = object<p2p::Message>(*where, argument);
     if (found != nullptr) blamed_ = &found->comm();
   }
-  RequestArray requests(MPI_Request* first, Count length) {
-    return {runtime_, &blamed_, first, length};
+  RequestArray requests(MPI_Request* first, Count length, const char* argument) {
+    return {runtime_, &blamed_, first, request_objects(first, length, argument)};
   }
-  void check_requests(const MPI_Request* first, Count length, const char* argument);
+  /// Null where the handle is null. Empty after a failed check.
+  std::vector<core::Request*> request_objects(const MPI_Request* first, Count length,
+                                              const char* argument);
   /// All of them live; committed too, if COMMITTED.
   void check_types(const MPI_Datatype* first, Count length, const char* argument, bool committed);
 

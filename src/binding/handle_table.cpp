@@ -10,14 +10,13 @@ HandleTable::~HandleTable() {
   for (std::size_t c = 0; c < chunk_count_; ++c) {
     Slot* const slots = chunks_[c].load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < std::size_t{first_chunk} << c; ++i) {
-      if (slots[i].object != nullptr) slots[i].object->release();
+      if (slots[i].generation.load(std::memory_order_relaxed) % 2 == 1) slots[i].object->release();
     }
     delete[] slots;
   }
 }
 
-std::uint64_t HandleTable::insert(Ref<core::Object> object) {
-  if (object->is_pinned() && object->handle() != 0) return object->handle();
+std::uint64_t HandleTable::insert_first(Ref<core::Object> object) {
   const std::uint32_t index = pop_free();
   if (index == none) [[unlikely]]
     return 0;
@@ -31,6 +30,19 @@ std::uint64_t HandleTable::insert(Ref<core::Object> object) {
   return handle;
 }
 
+std::uint64_t HandleTable::insert_again(Ref<core::Object> object) {
+  const std::uint64_t stale = object->handle();
+  if (object->is_pinned()) return stale;
+  // An even generation: the next one has the same bits above.
+  const std::uint64_t handle = stale + (std::uint64_t{1} << generation_shift);
+  object->set_handle(handle);
+  static_cast<void>(object.leak());  // the slot knows it
+  slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index))
+      .generation.store(static_cast<std::uint32_t>(handle >> generation_shift),
+                        std::memory_order_release);
+  return handle;
+}
+
 std::uint64_t HandleTable::share(Ref<core::Object> object) {
   const std::scoped_lock lock(sharing_);
   const std::uint64_t handle = object->handle();
@@ -41,12 +53,9 @@ std::uint64_t HandleTable::share(Ref<core::Object> object) {
   return handle;
 }
 
-Ref<core::Object> HandleTable::erase(std::uint64_t handle) {
-  core::Object* const object = find(handle);
-  if (object == nullptr) return {};
+Ref<core::Object> HandleTable::erase_slot(Slot& slot, std::uint64_t handle) {
+  core::Object* const object = slot.object;
   if (object->is_pinned()) return Ref<core::Object>::share(object);
-  const auto index = static_cast<std::uint32_t>((handle & index_mask) - first_index);
-  Slot& slot = slot_at(index);
   if (!is_shown_once(kind_)) {
     const std::scoped_lock lock(sharing_);
     if (slot.extra_handles > 0) {
@@ -54,11 +63,9 @@ Ref<core::Object> HandleTable::erase(std::uint64_t handle) {
       return Ref<core::Object>::share(object);
     }
   }
+  end_handle(slot, handle);
   object->set_handle(0);
-  slot.object = nullptr;
-  // Only the one that ends the handle gets here, so that a plain store will do.
-  slot.generation.store(static_cast<std::uint32_t>(handle >> generation_shift) + 1,
-                        std::memory_order_release);
+  const auto index = static_cast<std::uint32_t>((handle & index_mask) - first_index);
   push_free(index, index);
   return Ref<core::Object>::adopt(object);
 }

@@ -13,8 +13,9 @@
 //
 // Ownership: a handle owns one reference to its object, erase() hands it back.
 // Threads:   find() is a few loads and takes no lock. insert() and erase() work on a lock-free free
-//            list; in steady state they allocate nothing. share() is serialised by a mutex. A table
-//            that only one thread uses at a time can be told so, and spares the atomic exchanges.
+//            list, or on the place that a pooled object keeps; in steady state they allocate
+//            nothing. share() is serialised by a mutex. A table that only one thread uses at a time
+//            can be told so, and spares the atomic exchanges.
 // Invariant: slots never move. A generation is odd while its slot is in use and even while it is
 //            free, so that a handle that was freed, or never given out, finds nothing.
 #pragma once
@@ -67,26 +68,29 @@ class HandleTable {
 
   /// The object behind HANDLE; null if it was freed, never existed, or is of another kind.
   [[nodiscard]] core::Object* find(std::uint64_t handle) const {
-    const std::uint64_t index = (handle & index_mask) - first_index;
-    if ((handle >> kind_shift) != static_cast<std::uint64_t>(kind_) || index > slots_max) {
-      return nullptr;
-    }
-    const Slot* const slot = find_slot(static_cast<std::uint32_t>(index));
-    if (slot == nullptr || slot->generation.load(std::memory_order_acquire) !=
-                               static_cast<std::uint32_t>(handle >> generation_shift)) {
-      return nullptr;
-    }
-    return slot->object;
+    const Slot* const slot = live_slot(handle);
+    return slot == nullptr ? nullptr : slot->object;
   }
 
   /// Gives a new object, that has no handle yet, its handle. Zero: 2^24 handles are in use. A
   /// pinned object keeps the handle of its first time for ever.
-  std::uint64_t insert(Ref<core::Object> object);
+  std::uint64_t insert(Ref<core::Object> object) {
+    if (object->handle() != 0) [[likely]]
+      return insert_again(std::move(object));
+    return insert_first(std::move(object));
+  }
   /// For objects that may be shown to the user more than once (the group of a communicator): an
   /// object that has a handle keeps it, and needs one more erase() before the handle is stale.
   std::uint64_t share(Ref<core::Object> object);
   /// Returns the reference that HANDLE owned; null if HANDLE is stale.
-  Ref<core::Object> erase(std::uint64_t handle);
+  [[gnu::always_inline]] Ref<core::Object> erase(std::uint64_t handle) {
+    Slot* const slot = live_slot(handle);
+    if (slot == nullptr) [[unlikely]]
+      return {};
+    if (!slot->object->keeps_place()) return erase_slot(*slot, handle);
+    end_handle(*slot, handle);
+    return Ref<core::Object>::adopt(slot->object);
+  }
 
   /// 31 bits for HANDLE, a live one.
   [[nodiscard]] static int to_int(std::uint64_t handle) {
@@ -125,6 +129,17 @@ class HandleTable {
     Slot* const slots = chunks_[chunk].load(std::memory_order_acquire);
     return slots == nullptr ? nullptr : slots + (index + first_chunk - (first_chunk << chunk));
   }
+  /// The slot that HANDLE, unless it is stale, leads to.
+  [[nodiscard]] Slot* live_slot(std::uint64_t handle) const {
+    const std::uint64_t index = (handle & index_mask) - first_index;
+    if ((handle >> kind_shift) != static_cast<std::uint64_t>(kind_) || index > slots_max)
+      return nullptr;
+    Slot* const slot = find_slot(static_cast<std::uint32_t>(index));
+    if (slot == nullptr || slot->generation.load(std::memory_order_acquire) !=
+                               static_cast<std::uint32_t>(handle >> generation_shift))
+      return nullptr;
+    return slot;
+  }
   /// A slot that is known to exist.
   [[nodiscard]] Slot& slot_at(std::uint32_t index) const {
     const std::uint32_t chunk = chunk_of(index);
@@ -135,6 +150,18 @@ class HandleTable {
     return (static_cast<std::uint64_t>(kind_) << kind_shift) |
            (static_cast<std::uint64_t>(generation) << generation_shift) | (index + first_index);
   }
+  Ref<core::Object> erase_slot(Slot& slot, std::uint64_t handle);
+  /// HANDLE, a live one of SLOT, is stale from now on; its object gets the stale one that follows.
+  void end_handle(Slot& slot, std::uint64_t handle) const {
+    const auto index = static_cast<std::uint32_t>((handle & index_mask) - first_index);
+    const std::uint32_t generation = static_cast<std::uint32_t>(handle >> generation_shift) + 1;
+    slot.object->set_handle(handle_of(index, generation));
+    // Only the one that ends the handle gets here, so that a plain store will do.
+    slot.generation.store(generation, std::memory_order_release);
+  }
+  std::uint64_t insert_first(Ref<core::Object> object);
+  /// An object that was here before, and is pinned or kept its place.
+  std::uint64_t insert_again(Ref<core::Object> object);
   std::uint32_t pop_free();
   void push_free(std::uint32_t first, std::uint32_t last);
   /// Puts WANTED into free_ if that is still HEAD, which is brought up to date if not.

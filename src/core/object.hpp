@@ -25,9 +25,16 @@ class Object : public base::RefCounted {
   /// Opaque to everything but the binding.
   [[nodiscard]] std::uint64_t handle() const { return handle_; }
   void set_handle(std::uint64_t handle) { handle_ = handle; }
+  /// Of pooled objects: between two lives they keep their place in the binding's table, and their
+  /// handle, which is stale then. Such an object must not end before the process does.
+  [[nodiscard]] bool keeps_place() const { return keeps_place_; }
+
+ protected:
+  void keep_place() { keeps_place_ = true; }
 
  private:
   std::uint64_t handle_ = 0;
+  bool keeps_place_ = false;
 };
 
 /// An object with a user-visible name (MPI-5.0 §7.8): at most 127 bytes, empty at first.

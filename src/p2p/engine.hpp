@@ -87,7 +87,7 @@ class Engine {
 
   /// What isend() returns where the message has left already.
   [[nodiscard]] Ref<Request> sent() { return Ref<Request>::share(&sent_); }
-  [[nodiscard]] std::uint64_t sent_handle() const { return sent_.handle(); }
+  [[nodiscard]] const Request& sent_request() const { return sent_; }
   [[nodiscard]] Backend& backend() { return backend_; }
   [[nodiscard]] Waiter& waiter() { return waiter_; }
   /// Ranks on this host outnumber its cores: collectives prefer few wake-ups over short paths.

@@ -1,4 +1,6 @@
 // Requests (MPI-5.0 §3.7, §3.9, §13.2): completing, starting, cancelling and freeing them.
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "binding/calls/show.hpp"
@@ -12,16 +14,8 @@ using core::Request;
 
 namespace {
 
-/// The requests behind an array of handles; null where the handle is null.
-template <class Handles>
-std::vector<Request*> objects_of(const Handles& handles) {
-  std::vector<Request*> objects(static_cast<std::size_t>(handles.size()));
-  for (Count i = 0; i < handles.size(); ++i) objects[static_cast<std::size_t>(i)] = handles[i];
-  return objects;
-}
-
-std::vector<core::Status> room_for(const StatusArray& statuses, Count count) {
-  return std::vector<core::Status>(statuses.is_ignored() ? 0 : static_cast<std::size_t>(count));
+std::vector<core::Status> room_for(const StatusArray& statuses, std::size_t count) {
+  return std::vector<core::Status>(statuses.is_ignored() ? 0 : count);
 }
 
 /// Whether a request that was handed out keeps its handle.
@@ -31,19 +25,12 @@ void take_if_done(const HandleInOut<Request>& request) {
   if (request.get() != nullptr && !keeps_handle(*request)) request.take();
 }
 
-/// After a call that replaced what it handed out by null in OBJECTS: their handles go too.
-void take_handed_out(const RequestArray& handles, const std::vector<Request*>& objects) {
-  for (Count i = 0; i < handles.size(); ++i)
-    if (objects[static_cast<std::size_t>(i)] == nullptr && !handles.is_null(i)) handles.take(i);
-}
-
-void show_statuses(const StatusArray& out, const std::vector<core::Status>& statuses, Count count,
-                   bool with_errors) {
+void show_statuses(const StatusArray& out, const std::vector<core::Status>& statuses,
+                   std::size_t count, bool with_errors) {
   if (out.is_ignored()) return;
-  for (Count i = 0; i < count; ++i) {
-    const core::Status& status = statuses[static_cast<std::size_t>(i)];
-    out.set(i, status);
-    if (with_errors) out.set_error(i, status.error);
+  for (std::size_t i = 0; i < count; ++i) {
+    out.set(static_cast<Count>(i), statuses[i]);
+    if (with_errors) out.set_error(static_cast<Count>(i), statuses[i].error);
   }
 }
 
@@ -67,81 +54,75 @@ Result<void> test(Runtime& runtime, HandleInOut<Request> request, int& flag, Sta
   return std::move(outcome.result);
 }
 
-Result<void> waitall(Runtime& runtime, RequestArray requests, StatusArray statuses) {
+Result<void> waitall(Runtime& runtime, RequestArray& requests, StatusArray statuses) {
   // Nothing is to be waited for, and their statuses are empty.
-  requests.drop(engine(runtime).sent_handle());
-  std::vector<Request*> objects = objects_of(requests);
+  requests.drop(engine(runtime).sent_request());
   std::vector<core::Status> done = room_for(statuses, requests.size());
-  p2p::AllOutcome outcome = p2p::wait_all(engine(runtime), objects, done);
+  p2p::AllOutcome outcome = p2p::wait_all(engine(runtime), requests.objects(), done);
   if (!outcome.result.ok()) requests.blame(outcome.failed);
   show_statuses(statuses, done, requests.size(), !outcome.result.ok());
-  take_handed_out(requests, objects);
+  requests.take_handed_out();
   return std::move(outcome.result);
 }
 
-Result<void> testall(Runtime& runtime, RequestArray requests, int& flag, StatusArray statuses) {
-  std::vector<Request*> objects = objects_of(requests);
+Result<void> testall(Runtime& runtime, RequestArray& requests, int& flag, StatusArray statuses) {
   std::vector<core::Status> done = room_for(statuses, requests.size());
-  p2p::AllOutcome outcome = p2p::test_all(engine(runtime), objects, done);
+  p2p::AllOutcome outcome = p2p::test_all(engine(runtime), requests.objects(), done);
   flag = outcome.flag ? 1 : 0;
   if (!outcome.flag) return std::move(outcome.result);
   if (!outcome.result.ok()) requests.blame(outcome.failed);
   show_statuses(statuses, done, requests.size(), !outcome.result.ok());
-  take_handed_out(requests, objects);
+  requests.take_handed_out();
   return std::move(outcome.result);
 }
 
-Result<void> waitany(Runtime& runtime, RequestArray requests, int& index, StatusOut status) {
-  std::vector<Request*> objects = objects_of(requests);
+Result<void> waitany(Runtime& runtime, RequestArray& requests, int& index, StatusOut status) {
   core::Status done;
-  p2p::AnyOutcome outcome = p2p::wait_any(engine(runtime), objects, &done);
+  p2p::AnyOutcome outcome = p2p::wait_any(engine(runtime), requests.objects(), &done);
   index = outcome.index;
   status.set(done);
   if (!outcome.result.ok()) requests.blame(outcome.index);
-  take_handed_out(requests, objects);
+  requests.take_handed_out();
   return std::move(outcome.result);
 }
 
-Result<void> testany(Runtime& runtime, RequestArray requests, int& index, int& flag,
+Result<void> testany(Runtime& runtime, RequestArray& requests, int& index, int& flag,
                      StatusOut status) {
-  std::vector<Request*> objects = objects_of(requests);
   core::Status done;
-  p2p::AnyOutcome outcome = p2p::test_any(engine(runtime), objects, &done);
+  p2p::AnyOutcome outcome = p2p::test_any(engine(runtime), requests.objects(), &done);
   flag = outcome.flag ? 1 : 0;
   index = outcome.index;
   if (outcome.flag) status.set(done);
   if (!outcome.result.ok()) requests.blame(outcome.index);
-  take_handed_out(requests, objects);
+  requests.take_handed_out();
   return std::move(outcome.result);
 }
 
 namespace {
 
-Result<void> show_some(p2p::SomeOutcome outcome, const RequestArray& requests,
-                       const std::vector<Request*>& objects, int& outcount,
+Result<void> show_some(p2p::SomeOutcome outcome, const RequestArray& requests, int& outcount,
                        const StatusArray& statuses, const std::vector<core::Status>& done) {
   outcount = outcome.count;
   if (!outcome.result.ok()) requests.blame(outcome.failed);
-  if (outcome.count > 0) show_statuses(statuses, done, outcome.count, !outcome.result.ok());
-  take_handed_out(requests, objects);
+  if (outcome.count > 0)
+    show_statuses(statuses, done, static_cast<std::size_t>(outcome.count), !outcome.result.ok());
+  requests.take_handed_out();
   return std::move(outcome.result);
 }
 
 }  // namespace
 
-Result<void> waitsome(Runtime& runtime, RequestArray requests, int& outcount,
+Result<void> waitsome(Runtime& runtime, RequestArray& requests, int& outcount,
                       std::span<int> indices, StatusArray statuses) {
-  std::vector<Request*> objects = objects_of(requests);
   std::vector<core::Status> done = room_for(statuses, requests.size());
-  return show_some(p2p::wait_some(engine(runtime), objects, indices, done), requests, objects,
+  return show_some(p2p::wait_some(engine(runtime), requests.objects(), indices, done), requests,
                    outcount, statuses, done);
 }
 
-Result<void> testsome(Runtime& runtime, RequestArray requests, int& outcount,
+Result<void> testsome(Runtime& runtime, RequestArray& requests, int& outcount,
                       std::span<int> indices, StatusArray statuses) {
-  std::vector<Request*> objects = objects_of(requests);
   std::vector<core::Status> done = room_for(statuses, requests.size());
-  return show_some(p2p::test_some(engine(runtime), objects, indices, done), requests, objects,
+  return show_some(p2p::test_some(engine(runtime), requests.objects(), indices, done), requests,
                    outcount, statuses, done);
 }
 
@@ -153,44 +134,46 @@ Result<void> request_get_status(Runtime& runtime, Request* request, int& flag, S
   return std::move(outcome.result);
 }
 
-Result<void> request_get_status_all(Runtime& runtime, HandleArray<Request> requests, int& flag,
+Result<void> request_get_status_all(Runtime& runtime, std::span<Request* const> requests, int& flag,
                                     StatusArray statuses) {
-  const std::vector<Request*> objects = objects_of(requests);
   std::vector<core::Status> done = room_for(statuses, requests.size());
-  p2p::AllOutcome outcome = p2p::get_status_all(engine(runtime), objects, done);
+  p2p::AllOutcome outcome = p2p::get_status_all(engine(runtime), requests, done);
   flag = outcome.flag ? 1 : 0;
   if (outcome.flag) show_statuses(statuses, done, requests.size(), !outcome.result.ok());
   return std::move(outcome.result);
 }
 
-Result<void> request_get_status_any(Runtime& runtime, HandleArray<Request> requests, int& index,
-                                    int& flag, StatusOut status) {
-  const std::vector<Request*> objects = objects_of(requests);
+Result<void> request_get_status_any(Runtime& runtime, std::span<Request* const> requests,
+                                    int& index, int& flag, StatusOut status) {
   core::Status done;
-  p2p::AnyOutcome outcome = p2p::get_status_any(engine(runtime), objects, &done);
+  p2p::AnyOutcome outcome = p2p::get_status_any(engine(runtime), requests, &done);
   flag = outcome.flag ? 1 : 0;
   index = outcome.index;
   if (outcome.flag) status.set(done);
   return std::move(outcome.result);
 }
 
-Result<void> request_get_status_some(Runtime& runtime, HandleArray<Request> requests, int& outcount,
-                                     std::span<int> indices, StatusArray statuses) {
-  const std::vector<Request*> objects = objects_of(requests);
+Result<void> request_get_status_some(Runtime& runtime, std::span<Request* const> requests,
+                                     int& outcount, std::span<int> indices, StatusArray statuses) {
   std::vector<core::Status> done = room_for(statuses, requests.size());
-  p2p::SomeOutcome outcome = p2p::get_status_some(engine(runtime), objects, indices, done);
+  p2p::SomeOutcome outcome = p2p::get_status_some(engine(runtime), requests, indices, done);
   outcount = outcome.count;
-  if (outcome.count > 0) show_statuses(statuses, done, outcome.count, !outcome.result.ok());
+  if (outcome.count > 0)
+    show_statuses(statuses, done, static_cast<std::size_t>(outcome.count), !outcome.result.ok());
   return std::move(outcome.result);
 }
 
 Result<void> start(Runtime&, HandleInOut<Request> request) { return request->start(); }
 
-Result<void> startall(Runtime&, RequestArray requests) {
-  for (Count i = 0; i < requests.size(); ++i) {
-    Result<void> started = requests[i]->start();
+Result<void> startall(Runtime&, RequestArray& requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    Request* const request = requests.objects()[i];
+    Result<void> started =
+        request != nullptr
+            ? request->start()
+            : base::Error(base::ErrorClass::request, fmt::format("request {} is the null one", i));
     if (started.ok()) continue;
-    requests.blame(i);
+    requests.blame(static_cast<int>(i));
     return started;
   }
   return {};

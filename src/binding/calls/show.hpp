@@ -10,7 +10,8 @@ inline p2p::Engine& engine(binding::Runtime& runtime) { return runtime.process()
 
 /// Shows what was MADE under a new handle.
 template <class T>
-base::Result<void> show(base::Result<base::Ref<T>> made, binding::HandleOut<T> out) {
+[[gnu::always_inline]] inline base::Result<void> show(base::Result<base::Ref<T>> made,
+                                                      binding::HandleOut<T> out) {
   if (!made) return made.take_error();
   out.set(std::move(*made));
   return {};

@@ -616,11 +616,12 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
     int* flag, MPI_Status array_of_statuses[]) {
   Call call("MPI_Request_get_status_all");
   call.size(count, "count");
-  call.check_requests(array_of_requests, count, "array_of_requests");
+  auto array_of_requests_objects = call.request_objects(array_of_requests, count,
+      "array_of_requests");
   call.output(flag, "flag");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::request_get_status_all(call.runtime(), {call.runtime(),
-      array_of_requests, count}, *flag, StatusArray(array_of_statuses)));
+  return call.finish(calls::request_get_status_all(call.runtime(), array_of_requests_objects, *flag,
+      StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Request_get_status_all);
 
@@ -628,12 +629,13 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
     int* index, int* flag, MPI_Status* status) {
   Call call("MPI_Request_get_status_any");
   call.size(count, "count");
-  call.check_requests(array_of_requests, count, "array_of_requests");
+  auto array_of_requests_objects = call.request_objects(array_of_requests, count,
+      "array_of_requests");
   call.output(index, "index");
   call.output(flag, "flag");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::request_get_status_any(call.runtime(), {call.runtime(),
-      array_of_requests, count}, *index, *flag, StatusOut(status)));
+  return call.finish(calls::request_get_status_any(call.runtime(), array_of_requests_objects,
+      *index, *flag, StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Request_get_status_any);
 
@@ -641,13 +643,13 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
     int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
   Call call("MPI_Request_get_status_some");
   call.size(incount, "incount");
-  call.check_requests(array_of_requests, incount, "array_of_requests");
+  auto array_of_requests_objects = call.request_objects(array_of_requests, incount,
+      "array_of_requests");
   call.output(outcount, "outcount");
   call.array(array_of_indices, incount, "array_of_indices");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::request_get_status_some(call.runtime(), {call.runtime(),
-      array_of_requests, incount}, *outcount, to_span(array_of_indices, incount),
-      StatusArray(array_of_statuses)));
+  return call.finish(calls::request_get_status_some(call.runtime(), array_of_requests_objects,
+      *outcount, to_span(array_of_indices, incount), StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Request_get_status_some);
 
@@ -985,9 +987,9 @@ HAWSER_WEAK_ALIAS(MPI_Start);
 extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
   Call call("MPI_Startall");
   call.size(count, "count");
-  call.check_requests(array_of_requests, count, "array_of_requests");
+  auto array_of_requests_objects = call.requests(array_of_requests, count, "array_of_requests");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::startall(call.runtime(), call.requests(array_of_requests, count)));
+  return call.finish(calls::startall(call.runtime(), array_of_requests_objects));
 }
 HAWSER_WEAK_ALIAS(MPI_Startall);
 
@@ -1005,10 +1007,10 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
     MPI_Status array_of_statuses[]) {
   Call call("MPI_Testall");
   call.size(count, "count");
-  call.check_requests(array_of_requests, count, "array_of_requests");
+  auto array_of_requests_objects = call.requests(array_of_requests, count, "array_of_requests");
   call.output(flag, "flag");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::testall(call.runtime(), call.requests(array_of_requests, count), *flag,
+  return call.finish(calls::testall(call.runtime(), array_of_requests_objects, *flag,
       StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Testall);
@@ -1017,12 +1019,12 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
     MPI_Status* status) {
   Call call("MPI_Testany");
   call.size(count, "count");
-  call.check_requests(array_of_requests, count, "array_of_requests");
+  auto array_of_requests_objects = call.requests(array_of_requests, count, "array_of_requests");
   call.output(index, "index");
   call.output(flag, "flag");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::testany(call.runtime(), call.requests(array_of_requests, count), *index,
-      *flag, StatusOut(status)));
+  return call.finish(calls::testany(call.runtime(), array_of_requests_objects, *index, *flag,
+      StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Testany);
 
@@ -1030,12 +1032,12 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
     int array_of_indices[], MPI_Status array_of_statuses[]) {
   Call call("MPI_Testsome");
   call.size(incount, "incount");
-  call.check_requests(array_of_requests, incount, "array_of_requests");
+  auto array_of_requests_objects = call.requests(array_of_requests, incount, "array_of_requests");
   call.output(outcount, "outcount");
   call.array(array_of_indices, incount, "array_of_indices");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::testsome(call.runtime(), call.requests(array_of_requests, incount),
-      *outcount, to_span(array_of_indices, incount), StatusArray(array_of_statuses)));
+  return call.finish(calls::testsome(call.runtime(), array_of_requests_objects, *outcount,
+      to_span(array_of_indices, incount), StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Testsome);
 
@@ -1051,9 +1053,9 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
     MPI_Status array_of_statuses[]) {
   Call call("MPI_Waitall");
   call.size(count, "count");
-  call.check_requests(array_of_requests, count, "array_of_requests");
+  auto array_of_requests_objects = call.requests(array_of_requests, count, "array_of_requests");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::waitall(call.runtime(), call.requests(array_of_requests, count),
+  return call.finish(calls::waitall(call.runtime(), array_of_requests_objects,
       StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Waitall);
@@ -1062,10 +1064,10 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
     MPI_Status* status) {
   Call call("MPI_Waitany");
   call.size(count, "count");
-  call.check_requests(array_of_requests, count, "array_of_requests");
+  auto array_of_requests_objects = call.requests(array_of_requests, count, "array_of_requests");
   call.output(index, "index");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::waitany(call.runtime(), call.requests(array_of_requests, count), *index,
+  return call.finish(calls::waitany(call.runtime(), array_of_requests_objects, *index,
       StatusOut(status)));
 }
 HAWSER_WEAK_ALIAS(MPI_Waitany);
@@ -1074,11 +1076,11 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* 
     int array_of_indices[], MPI_Status array_of_statuses[]) {
   Call call("MPI_Waitsome");
   call.size(incount, "incount");
-  call.check_requests(array_of_requests, incount, "array_of_requests");
+  auto array_of_requests_objects = call.requests(array_of_requests, incount, "array_of_requests");
   call.output(outcount, "outcount");
   call.array(array_of_indices, incount, "array_of_indices");
   if (call.failed()) return call.refuse();
-  return call.finish(calls::waitsome(call.runtime(), call.requests(array_of_requests, incount),
-      *outcount, to_span(array_of_indices, incount), StatusArray(array_of_statuses)));
+  return call.finish(calls::waitsome(call.runtime(), array_of_requests_objects, *outcount,
+      to_span(array_of_indices, incount), StatusArray(array_of_statuses)));
 }
 HAWSER_WEAK_ALIAS(MPI_Waitsome);

@@ -63,12 +63,13 @@ Result<void> recv_init(Runtime& runtime, void* buf, Count count, core::Datatype&
 Result<void> request_free(Runtime& runtime, HandleInOut<core::Request> request);
 Result<void> request_get_status(Runtime& runtime, core::Request* request, int& flag,
     StatusOut status);
-Result<void> request_get_status_all(Runtime& runtime, HandleArray<core::Request> array_of_requests,
-    int& flag, StatusArray array_of_statuses);
-Result<void> request_get_status_any(Runtime& runtime, HandleArray<core::Request> array_of_requests,
-    int& index, int& flag, StatusOut status);
-Result<void> request_get_status_some(Runtime& runtime, HandleArray<core::Request> array_of_requests,
-    int& outcount, std::span<int> array_of_indices, StatusArray array_of_statuses);
+Result<void> request_get_status_all(Runtime& runtime,
+    std::span<core::Request* const> array_of_requests, int& flag, StatusArray array_of_statuses);
+Result<void> request_get_status_any(Runtime& runtime,
+    std::span<core::Request* const> array_of_requests, int& index, int& flag, StatusOut status);
+Result<void> request_get_status_some(Runtime& runtime,
+    std::span<core::Request* const> array_of_requests, int& outcount,
+    std::span<int> array_of_indices, StatusArray array_of_statuses);
 Result<void> rsend(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
     int dest, int tag, core::Comm& comm);
 Result<void> rsend_init(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
@@ -93,21 +94,21 @@ Result<void> ssend(Runtime& runtime, const void* buf, Count count, core::Datatyp
 Result<void> ssend_init(Runtime& runtime, const void* buf, Count count, core::Datatype& datatype,
     int dest, int tag, core::Comm& comm, HandleOut<core::Request> request);
 Result<void> start(Runtime& runtime, HandleInOut<core::Request> request);
-Result<void> startall(Runtime& runtime, RequestArray array_of_requests);
+Result<void> startall(Runtime& runtime, RequestArray& array_of_requests);
 Result<void> test(Runtime& runtime, HandleInOut<core::Request> request, int& flag,
     StatusOut status);
-Result<void> testall(Runtime& runtime, RequestArray array_of_requests, int& flag,
+Result<void> testall(Runtime& runtime, RequestArray& array_of_requests, int& flag,
     StatusArray array_of_statuses);
-Result<void> testany(Runtime& runtime, RequestArray array_of_requests, int& index, int& flag,
+Result<void> testany(Runtime& runtime, RequestArray& array_of_requests, int& index, int& flag,
     StatusOut status);
-Result<void> testsome(Runtime& runtime, RequestArray array_of_requests, int& outcount,
+Result<void> testsome(Runtime& runtime, RequestArray& array_of_requests, int& outcount,
     std::span<int> array_of_indices, StatusArray array_of_statuses);
 Result<void> wait(Runtime& runtime, HandleInOut<core::Request> request, StatusOut status);
-Result<void> waitall(Runtime& runtime, RequestArray array_of_requests,
+Result<void> waitall(Runtime& runtime, RequestArray& array_of_requests,
     StatusArray array_of_statuses);
-Result<void> waitany(Runtime& runtime, RequestArray array_of_requests, int& index,
+Result<void> waitany(Runtime& runtime, RequestArray& array_of_requests, int& index,
     StatusOut status);
-Result<void> waitsome(Runtime& runtime, RequestArray array_of_requests, int& outcount,
+Result<void> waitsome(Runtime& runtime, RequestArray& array_of_requests, int& outcount,
     std::span<int> array_of_indices, StatusArray array_of_statuses);
 
 }  // namespace hawser::calls

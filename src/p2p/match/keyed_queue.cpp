@@ -19,17 +19,14 @@ KeyedQueue::~KeyedQueue() {
   ledger_.refund(memory::Account::matching, (mask_ + 1) * sizeof(MatchNode*));
 }
 
-void KeyedQueue::push_back(MatchNode& node) {
-  node.next = nullptr;
+void KeyedQueue::push_back_by_hash(MatchNode& node) {
   node.hash = node.key.hash();
-  newest_ = &node;
-  ++size_;
   if (MatchNode* head = *link_of(node.key, node.hash); head != nullptr) {
-    node.previous = head->last;
-    head->last->next = &node;
-    head->last = &node;
+    newest_head_ = head;
+    append(*head, node);
     return;
   }
+  newest_head_ = &node;
   if (keys_ > mask_) grow();
   MatchNode*& bucket = buckets_[node.hash & mask_];
   node.previous = nullptr;
@@ -42,7 +39,7 @@ void KeyedQueue::push_back(MatchNode& node) {
 void KeyedQueue::erase(MatchNode& node) {
   --size_;
   if (node.previous == nullptr) {
-    unlink_head(link_of(node.key, node.hash), node);
+    unlink_head(link_to(node), node);
     return;
   }
   forget(node);

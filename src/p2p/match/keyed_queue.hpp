@@ -21,7 +21,11 @@ struct MatchKey {
   std::int32_t source;
   std::int32_t tag;
 
-  friend bool operator==(const MatchKey&, const MatchKey&) = default;
+  friend bool operator==(const MatchKey& a, const MatchKey& b) {
+    // Without branches: it is either equal or seldom known where it differs.
+    return ((a.context ^ b.context) | static_cast<std::uint32_t>(a.source ^ b.source) |
+            static_cast<std::uint32_t>(a.tag ^ b.tag)) == 0;
+  }
   [[nodiscard]] std::uint32_t hash() const {
     // Two multiplications by odd constants and one to finish: runs of tags or sources, which are
     // the usual keys, spread evenly.
@@ -52,7 +56,17 @@ class KeyedQueue {
   KeyedQueue(const KeyedQueue&) = delete;
   KeyedQueue& operator=(const KeyedQueue&) = delete;
 
-  void push_back(MatchNode& node);
+  void push_back(MatchNode& node) {
+    node.next = nullptr;
+    ++size_;
+    if (newest_ != nullptr && newest_->key == node.key) {
+      node.hash = newest_->hash;
+      append(*newest_head_, node);
+    } else {
+      push_back_by_hash(node);
+    }
+    newest_ = &node;
+  }
   /// The oldest node under KEY, or null.
   [[nodiscard]] MatchNode* front(const MatchKey& key) const {
     return size_ == 0 ? nullptr : *link_of(key, key.hash());
@@ -60,9 +74,9 @@ class KeyedQueue {
   /// The same, taken out.
   MatchNode* take_front(const MatchKey& key) {
     if (size_ == 0) return nullptr;
-    // Who waits for one message posts one receive and takes it out: its hash is known.
+    // Who waits for messages of one kind posts receives and takes them out: their hash is known.
     const bool is_newest = newest_ != nullptr && newest_->key == key;
-    MatchNode** link = link_of(key, is_newest ? newest_->hash : key.hash());
+    MatchNode** link = is_newest ? link_to(*newest_head_) : link_of(key, key.hash());
     MatchNode* head = *link;
     if (head == nullptr) return nullptr;
     --size_;
@@ -86,6 +100,19 @@ class KeyedQueue {
     while (*link != nullptr && !((*link)->key == key)) link = &(*link)->bucket_next;
     return link;
   }
+  /// The link that holds HEAD.
+  [[nodiscard]] MatchNode** link_to(const MatchNode& head) const {
+    MatchNode** link = &buckets_[head.hash & mask_];
+    while (*link != &head) link = &(*link)->bucket_next;
+    return link;
+  }
+  void push_back_by_hash(MatchNode& node);
+  /// To the queue of HEAD.
+  static void append(MatchNode& head, MatchNode& node) {
+    node.previous = head.last;
+    head.last->next = &node;
+    head.last = &node;
+  }
   void grow();
   /// *LINK points to HEAD; the next node of its key, if there is one, becomes the head.
   void unlink_head(MatchNode** link, MatchNode& head) {
@@ -100,6 +127,7 @@ class KeyedQueue {
     heir.last = head.last;
     heir.bucket_next = head.bucket_next;
     *link = &heir;
+    if (newest_head_ == &head) newest_head_ = &heir;
   }
 
   void forget(const MatchNode& node) {
@@ -109,6 +137,7 @@ class KeyedQueue {
   memory::Ledger& ledger_;
   std::unique_ptr<MatchNode*[]> buckets_;
   const MatchNode* newest_ = nullptr;  // the last one that was pushed, while it is queued
+  MatchNode* newest_head_ = nullptr;   // of its key; means nothing without it
   std::size_t mask_;
   std::size_t keys_ = 0;
   std::size_t size_ = 0;

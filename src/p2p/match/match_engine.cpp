@@ -44,13 +44,7 @@ void MatchEngine::cancel(PostedReceive& receive) {
   --posted_count_;
 }
 
-PostedReceive* MatchEngine::match_arrival(const MatchKey& key) {
-  if (posted_count_ == posted_[0].size()) [[likely]] {
-    MatchNode* node = posted_[0].take_front(key);
-    if (node == nullptr) return nullptr;
-    --posted_count_;
-    return static_cast<PostedReceive*>(node->owner);
-  }
+PostedReceive* MatchEngine::match_with_wildcards(const MatchKey& key) {
   // Among those with wildcards and those without, the one that was posted first.
   MatchNode* first = nullptr;
   for (unsigned pattern = 0; pattern < pattern_count; ++pattern) {

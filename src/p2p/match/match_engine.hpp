@@ -45,7 +45,14 @@ class MatchEngine {
       queue.for_each([&](MatchNode& node) { visit(*static_cast<PostedReceive*>(node.owner)); });
   }
   /// Takes out the receive that a message under KEY matches; null if there is none.
-  PostedReceive* match_arrival(const MatchKey& key);
+  PostedReceive* match_arrival(const MatchKey& key) {
+    if (posted_count_ != posted_[0].size()) [[unlikely]]
+      return match_with_wildcards(key);
+    MatchNode* node = posted_[0].take_front(key);
+    if (node == nullptr) return nullptr;
+    --posted_count_;
+    return static_cast<PostedReceive*>(node->owner);
+  }
 
   void store(UnexpectedMessage& message, const MatchKey& key);
   /// The oldest unexpected message that KEY (which may have wildcards) matches, or null.
@@ -59,6 +66,7 @@ class MatchEngine {
 
  private:
   static constexpr unsigned pattern_count = 4;
+  PostedReceive* match_with_wildcards(const MatchKey& key);
   void index_pattern(unsigned pattern);
   void add_to_index(UnexpectedMessage& message, unsigned pattern);
 

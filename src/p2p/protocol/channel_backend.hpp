@@ -121,7 +121,10 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void deliver_stored(ReceiveRequest& request, Stored& message);
   void drop_stored(Stored& message);
   /// The peer that alone could send what a receive of SOURCE in COMM wants, if it is gone.
-  [[nodiscard]] const channel::Endpoint* lost_sender(const Comm& comm, int source) const;
+  [[nodiscard]] const channel::Endpoint* lost_sender(const Comm& comm, int source) const {
+    return lost_.empty() ? nullptr : find_lost_sender(comm, source);
+  }
+  [[nodiscard]] const channel::Endpoint* find_lost_sender(const Comm& comm, int source) const;
   void fail_posted();
   void give_up(ReceiveRequest& posted, const channel::Endpoint& lost);
   void forget_stream(const Stored& message);

@@ -46,6 +46,29 @@ class ChannelBackend::ProbedMessage final : public Message {
   std::unique_ptr<Stored> stored_;
 };
 
+// Inlined: as on_arrival.
+[[gnu::always_inline]] inline void ChannelBackend::deliver(ReceiveRequest& request, Endpoint& from,
+                                                           const MatchKey& key,
+                                                           const wire::RendezvousHeader& rendezvous,
+                                                           FrameClass frame_class,
+                                                           std::span<const std::byte> payload) {
+  request.match(key, rendezvous.total);
+  request.endpoint = &from;
+  request.store(0, payload);
+  if (payload.size() > free_payload_bytes) return_credit(from, payload.size());
+  if (frame_class == FrameClass::eager) {
+    request.finish();
+    return;
+  }
+  request.peer_token = rendezvous.token;
+  if (frame_class == FrameClass::stream) {
+    follow_stream(request);
+    return;
+  }
+  request.peer_address = rendezvous.address;
+  fetch(request);
+}
+
 Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope& envelope) {
   ReceiveRequest* request = receive_pool_.take();
   auto handle = Ref<Request>::adopt(request);
@@ -66,8 +89,8 @@ Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope&
 }
 
 /// A receive from any source may still be served by others.
-const Endpoint* ChannelBackend::lost_sender(const Comm& comm, int source) const {
-  if (lost_.empty() || source == any_source) return nullptr;
+const Endpoint* ChannelBackend::find_lost_sender(const Comm& comm, int source) const {
+  if (source == any_source) return nullptr;
   const base::Identity sender = comm.peer_group().member(source);
   const auto found = std::ranges::find(lost_, sender, &Endpoint::identity);
   return found == lost_.end() ? nullptr : *found;
@@ -134,11 +157,37 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
   return handle;
 }
 
+// Inlined: an eager message needs little of it.
+[[gnu::always_inline]] inline void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind,
+                                                              FrameClass frame_class,
+                                                              std::span<const std::byte> body) {
+  const std::optional<wire::Arrival> arrival = wire::parse_arrival(frame_class, body);
+  if (!arrival) return;
+  // What we may have to keep is bounded by the credit that we gave.
+  if (frame_class == FrameClass::stream &&
+      arrival->rendezvous.total > static_cast<std::uint64_t>(settings_.credit_bytes))
+    return;
+  from.count_received(frame_class == FrameClass::rendezvous ? ChannelKind::single_copy : kind,
+                      arrival->rendezvous.total);
+  const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
+  PostedReceive* posted = match_.match_arrival(key);
+  if (posted == nullptr) {
+    store_unexpected(from, key, *arrival);
+    return;
+  }
+  auto& request = static_cast<ReceiveRequest&>(*posted);
+  request.is_posted = false;
+  deliver(request, from, key, arrival->rendezvous, frame_class, arrival->payload);
+  let_go(request);
+}
+
 void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const std::byte> frame) {
   const auto frame_class = static_cast<FrameClass>(frame[0]);
   const std::span<const std::byte> body = frame.subspan(sizeof(channel::FramePrefix));
   switch (frame_class) {
     case FrameClass::eager:
+      on_arrival(from, kind, FrameClass::eager, body);
+      return;
     case FrameClass::rendezvous:
     case FrameClass::stream:
       on_arrival(from, kind, frame_class, body);
@@ -164,28 +213,6 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const 
   }
 }
 
-void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind, FrameClass frame_class,
-                                std::span<const std::byte> body) {
-  const std::optional<wire::Arrival> arrival = wire::parse_arrival(frame_class, body);
-  if (!arrival) return;
-  // What we may have to keep is bounded by the credit that we gave.
-  if (frame_class == FrameClass::stream &&
-      arrival->rendezvous.total > static_cast<std::uint64_t>(settings_.credit_bytes))
-    return;
-  from.count_received(frame_class == FrameClass::rendezvous ? ChannelKind::single_copy : kind,
-                      arrival->rendezvous.total);
-  const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
-  PostedReceive* posted = match_.match_arrival(key);
-  if (posted == nullptr) {
-    store_unexpected(from, key, *arrival);
-    return;
-  }
-  auto& request = static_cast<ReceiveRequest&>(*posted);
-  request.is_posted = false;
-  deliver(request, from, key, arrival->rendezvous, frame_class, arrival->payload);
-  let_go(request);
-}
-
 void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
                                       const wire::Arrival& arrival) {
   auto message = std::make_unique<Stored>();
@@ -208,26 +235,6 @@ void ChannelBackend::deliver_stored(ReceiveRequest& request, Stored& message) {
 
 void ChannelBackend::forget_stream(const Stored& message) {
   std::erase_if(streams_, [&](const Stream& stream) { return stream.stored == &message; });
-}
-
-void ChannelBackend::deliver(ReceiveRequest& request, Endpoint& from, const MatchKey& key,
-                             const wire::RendezvousHeader& rendezvous, FrameClass frame_class,
-                             std::span<const std::byte> payload) {
-  request.match(key, rendezvous.total);
-  request.endpoint = &from;
-  request.store(0, payload);
-  if (payload.size() > free_payload_bytes) return_credit(from, payload.size());
-  if (frame_class == FrameClass::eager) {
-    request.finish();
-    return;
-  }
-  request.peer_token = rendezvous.token;
-  if (frame_class == FrameClass::stream) {
-    follow_stream(request);
-    return;
-  }
-  request.peer_address = rendezvous.address;
-  fetch(request);
 }
 
 void ChannelBackend::return_credit(Endpoint& from, std::size_t payload_bytes) {

@@ -29,7 +29,6 @@ void SendRequest::dispose() const {
   self->comm_ = nullptr;
   self->type_ = nullptr;
   self->copy.reset();
-  self->set_handle(0);
   reset_references();
   pool_.give_back(self);
 }
@@ -38,13 +37,8 @@ void ReceiveRequest::begin(ChannelBackend& backend, const Buffer& to, Comm& comm
   activate();
   backend_ = &backend;
   buffer = to;
-  endpoint = nullptr;
   capacity = static_cast<std::uint64_t>(to.count * to.type->size());
-  total = 0;
   received = 0;
-  token = 0;
-  peer_token = 0;
-  peer_address = 0;
   is_posted = false;
   comm_ = Ref<Comm>::share(&comm);
   type_ = hold(*to.type);
@@ -57,19 +51,10 @@ void ReceiveRequest::match(const MatchKey& key, std::uint64_t message_bytes) {
   total = message_bytes;
 }
 
-void ReceiveRequest::store(std::uint64_t offset, std::span<const std::byte> data) {
-  received += data.size();
-  if (offset >= capacity || data.empty()) return;
-  const std::uint64_t bytes = std::min<std::uint64_t>(data.size(), capacity - offset);
-  unpack(buffer, static_cast<Count>(offset), data.data(), static_cast<Count>(bytes));
-}
-
-void ReceiveRequest::finish() {
-  if (is_truncated()) [[unlikely]]
-    fail({base::ErrorClass::truncate,
-          fmt::format("the message from rank {} with tag {} has {} bytes, the buffer {}",
-                      status().source, status().tag, total, capacity)});
-  set_complete();
+void ReceiveRequest::fail_truncated() {
+  fail({base::ErrorClass::truncate,
+        fmt::format("the message from rank {} with tag {} has {} bytes, the buffer {}",
+                    status().source, status().tag, total, capacity)});
 }
 
 Result<void> ReceiveRequest::cancel() { return backend_->cancel(*this); }
@@ -78,7 +63,6 @@ void ReceiveRequest::dispose() const {
   auto* self = const_cast<ReceiveRequest*>(this);
   self->comm_ = nullptr;
   self->type_ = nullptr;
-  self->set_handle(0);
   reset_references();
   pool_.give_back(self);
 }

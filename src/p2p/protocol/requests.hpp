@@ -6,6 +6,7 @@
 //            process is threaded.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -66,7 +67,9 @@ class RequestPool {
 class SendRequest final : public Request {
  public:
   explicit SendRequest(RequestPool<SendRequest>& pool)
-      : Request(core::RequestKind::send), pool_(pool) {}
+      : Request(core::RequestKind::send), pool_(pool) {
+    keep_place();
+  }
   static void destroy(SendRequest* request) { request->~SendRequest(); }
 
   void begin(const ConstBuffer& from, const Envelope& to, SendMode how, channel::Endpoint& peer);
@@ -104,15 +107,26 @@ class SendRequest final : public Request {
 class ReceiveRequest final : public Request, public PostedReceive {
  public:
   explicit ReceiveRequest(RequestPool<ReceiveRequest>& pool)
-      : Request(core::RequestKind::receive), pool_(pool) {}
+      : Request(core::RequestKind::receive), pool_(pool) {
+    keep_place();
+  }
   static void destroy(ReceiveRequest* request) { request->~ReceiveRequest(); }
 
   void begin(ChannelBackend& backend, const Buffer& to, Comm& comm);
   /// The message is known: its size and where it comes from.
   void match(const MatchKey& key, std::uint64_t message_bytes);
   /// Unpacks DATA at OFFSET of the message; what is beyond the buffer is dropped.
-  void store(std::uint64_t offset, std::span<const std::byte> data);
-  void finish();
+  [[gnu::always_inline]] void store(std::uint64_t offset, std::span<const std::byte> data) {
+    received += data.size();
+    if (offset >= capacity || data.empty()) return;
+    const std::uint64_t bytes = std::min<std::uint64_t>(data.size(), capacity - offset);
+    unpack(buffer, static_cast<Count>(offset), data.data(), static_cast<Count>(bytes));
+  }
+  void finish() {
+    if (is_truncated()) [[unlikely]]
+      fail_truncated();
+    set_complete();
+  }
   void finish_with(base::Error error) {
     fail(std::move(error));
     set_complete();
@@ -122,11 +136,12 @@ class ReceiveRequest final : public Request, public PostedReceive {
   [[nodiscard]] bool is_truncated() const { return total > capacity; }
 
   Buffer buffer;
-  channel::Endpoint* endpoint = nullptr;  // of the sender, once matched
-  std::uint64_t capacity = 0;             // bytes of the buffer
-  std::uint64_t total = 0;                // bytes of the message
+  std::uint64_t capacity = 0;  // bytes of the buffer
   std::uint64_t received = 0;
   bool is_posted = false;
+  // From here on: means nothing before the match.
+  channel::Endpoint* endpoint = nullptr;  // of the sender
+  std::uint64_t total = 0;                // bytes of the message
   // From here on: what an eager message does not touch.
   std::uint64_t token = 0;         // while data frames are on their way
   std::uint64_t peer_token = 0;    // the sender's request
@@ -136,6 +151,7 @@ class ReceiveRequest final : public Request, public PostedReceive {
   friend class ChannelBackend;
   ~ReceiveRequest() override = default;
   void dispose() const override;
+  void fail_truncated();
 
   RequestPool<ReceiveRequest>& pool_;
   ChannelBackend* backend_ = nullptr;

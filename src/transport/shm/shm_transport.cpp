@@ -272,7 +272,8 @@ bool ShmTransport::poll_ring(ShmLink& link) {
       return i > 0;
     }
     link.note_arrival();
-    handle(link, ChannelKind::ring, type, frame);
+    if (type == FrameType::data) [[likely]]
+      environment_.sink->on_frame(link, ChannelKind::ring, frame);
     ring.pop();
   }
   return true;
@@ -293,7 +294,7 @@ bool ShmTransport::poll_queue() {
     claimed_polls_ = 0;
     const std::size_t frame_bytes = slot->frame_bytes;
     if (owner >= 1 && owner <= links_.size() && frame_bytes <= queue_frame_bytes_max)
-      handle(*links_[owner - 1], ChannelKind::shared_queue, slot->type, {slot->frame, frame_bytes});
+      handle(*links_[owner - 1], slot->type, {slot->frame, frame_bytes});
     queue_.pop();
     moved = true;
   }
@@ -322,12 +323,11 @@ void ShmTransport::lose(ShmLink& link) {
   environment_.sink->on_lost(link, "its process has ended");
 }
 
-void ShmTransport::handle(ShmLink& link, ChannelKind kind, FrameType type,
-                          std::span<const std::byte> frame) {
-  if (type != FrameType::data && kind != ChannelKind::shared_queue) return;
+/// A frame of the queue.
+void ShmTransport::handle(ShmLink& link, FrameType type, std::span<const std::byte> frame) {
   switch (type) {
     case FrameType::data:
-      environment_.sink->on_frame(link, kind, frame);
+      environment_.sink->on_frame(link, ChannelKind::shared_queue, frame);
       return;
     case FrameType::ring_ask:
       answer_ring_ask(link);

@@ -63,7 +63,7 @@ class ShmTransport final : public Transport {
   bool poll_ring(ShmLink& link);
   void wait_for_claimer(std::uint32_t owner);
   void lose(ShmLink& link);
-  void handle(ShmLink& link, ChannelKind kind, FrameType type, std::span<const std::byte> frame);
+  void handle(ShmLink& link, FrameType type, std::span<const std::byte> frame);
   void drop_incoming_ring(ShmLink& link);
   void answer_ring_ask(ShmLink& link);
   void extend_ring(ShmLink& link);
