@@ -62,7 +62,7 @@ Result<std::vector<std::unique_ptr<transport::Transport>>> HostSurroundings::mak
 }
 
 std::optional<collective::TeamHost> HostSurroundings::team_host() {
-  return collective::TeamHost{&bootstrap_, wake_words_, payer_};
+  return collective::TeamHost{&bootstrap_, wake_words_, payer_, shm_.single_copy};
 }
 
 void HostSurroundings::on_published() {

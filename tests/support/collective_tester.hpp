@@ -23,7 +23,7 @@ class Tester {
   Tester(Rank& rank, Ref<Comm> over, const Layouts& layouts)
       : types(layouts),
         teams(rank.engine, ledger,
-              collective::TeamHost{&rank.host, rank.words, hostmem::FencePayer::waker},
+              collective::TeamHost{&rank.host, rank.words, hostmem::FencePayer::waker, true},
               {.shared_after = 1, .shared_bytes = 4096}),
         direct(rank.engine, &teams),
         runner(rank.engine),

@@ -18,7 +18,8 @@ Situation situation(const Executor& ex, Count bytes) {
   return {.bytes = bytes,
           .ranks = ex.size(),
           .oversubscribed = ex.is_oversubscribed(),
-          .in_team = ex.team() != nullptr};
+          .in_team = ex.team() != nullptr,
+          .reads_memory = ex.team() != nullptr && ex.team()->can_read()};
 }
 
 /// Of a reduction. On a board whole items are combined: one for each member must fit.

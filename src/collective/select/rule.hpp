@@ -21,6 +21,8 @@ struct Situation {
   bool oversubscribed = false;
   /// The members share a board (team/team.hpp), on which this call can be carried out.
   bool in_team = false;
+  /// And they read each other's memory.
+  bool reads_memory = false;
 
   [[nodiscard]] bool is_power_of_two() const { return (ranks & (ranks - 1)) == 0; }
   /// Flat trees are best: each rank but one wakes once.
@@ -34,6 +36,7 @@ using Condition = bool (*)(const Situation&);
 inline bool always(const Situation&) { return true; }
 inline bool never(const Situation&) { return false; }
 inline bool in_a_team(const Situation& s) { return s.in_team; }
+inline bool in_a_reading_team(const Situation& s) { return s.in_team && s.reads_memory; }
 inline bool commutes(const Situation& s) { return s.commutative; }
 inline bool powers_of_two(const Situation& s) { return s.is_power_of_two(); }
 

@@ -54,6 +54,7 @@ struct TeamHost {
   const bootstrap::Bootstrap* bootstrap;    // who else is on this host, and the job's key
   std::span<hostmem::WakeWord> wake_words;  // of all local processes
   hostmem::FencePayer fence_payer;
+  bool reads_memory;  // it lets others read its memory, and reads theirs
 };
 
 struct TeamPlan {

@@ -1,8 +1,22 @@
 #include "collective/team/team.hpp"
 
+#include <cstring>
 #include <utility>
 
+#include "platform/this_process.hpp"
+
 namespace hawser::collective {
+
+namespace {
+
+/// What a member shows of itself before the others try to read its cookie.
+struct Introduction {
+  std::int64_t pid;
+  std::uint64_t cookie;
+  std::uint64_t cookie_address;  // 0: it is not willing
+};
+
+}  // namespace
 
 Team::Team(p2p::Engine& engine, platform::Mapping memory, hostmem::Board board, int rank,
            const Upkeep& upkeep)
@@ -17,6 +31,51 @@ Team::Team(p2p::Engine& engine, platform::Mapping memory, hostmem::Board board, 
 Team::~Team() {
   upkeep_.ledger->refund(upkeep_.account, memory_.bytes());
   upkeep_.teams->fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Team::learn_to_read(bool willing) {
+  platform::random_bytes(std::as_writable_bytes(std::span(&cookie_, 1)));
+  const Introduction mine{platform::process_id(), cookie_,
+                          willing ? reinterpret_cast<std::uint64_t>(&cookie_) : 0};
+  std::memcpy(begin(sizeof(mine)), &mine, sizeof(mine));
+  arrive();
+  await_all();
+  bool can_read = true;
+  for (int member = 0; member < size(); ++member) {
+    Introduction theirs;
+    std::memcpy(&theirs, shown_by(member, sizeof(theirs)), sizeof(theirs));
+    pids_.push_back(static_cast<pid_t>(theirs.pid));
+    // A number may be another process's, in another name space: the cookie tells.
+    std::uint64_t cookie = 0;
+    can_read = can_read && theirs.cookie_address != 0 &&
+               read(member, theirs.cookie_address, reinterpret_cast<std::byte*>(&cookie),
+                    sizeof(cookie)) &&
+               cookie == theirs.cookie;
+  }
+  if (!do_all_say(can_read)) stop_reading();
+}
+
+bool Team::do_all_say(bool yes) {
+  *begin(1) = std::byte{yes};
+  arrive();
+  await_all();
+  bool all = true;
+  for (int member = 0; member < size(); ++member) all = all && *shown_by(member, 1) == std::byte{1};
+  return all;
+}
+
+bool Team::read(int member, std::uint64_t address, std::byte* to, std::size_t bytes) const {
+  while (bytes > 0) {
+    const platform::MemoryPiece here{reinterpret_cast<std::uint64_t>(to), bytes};
+    const platform::MemoryPiece there{address, bytes};
+    const std::int64_t copied =
+        platform::read_memory(pids_[static_cast<std::size_t>(member)], {&here, 1}, {&there, 1});
+    if (copied <= 0) return false;
+    address += static_cast<std::uint64_t>(copied);
+    to += copied;
+    bytes -= static_cast<std::size_t>(copied);
+  }
+  return true;
 }
 
 }  // namespace hawser::collective

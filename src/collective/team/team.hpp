@@ -2,7 +2,8 @@
 // (hostmem/board.hpp) on which their blocking collectives meet.
 //
 // A collective is a row of steps. In each a member begins, writes what it shows, arrives, and waits
-// for those whose data it needs; nobody waits for who only listens.
+// for those whose data it needs; nobody waits for who only listens. Where the host allows it,
+// members also read each other's memory: one copy instead of two, at the kernel's pace.
 //
 // Ownership: kept by the communicator, ends with it. Owns the board's mapping; borrows the engine.
 // Threads:   one collective of a communicator at a time (the standard's rule).
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/copy.hpp"
 #include "core/comm/comm.hpp"
@@ -19,6 +21,7 @@
 #include "memory/ledger/ledger.hpp"
 #include "p2p/engine.hpp"
 #include "platform/file.hpp"
+#include "platform/process.hpp"
 
 namespace hawser::collective {
 
@@ -35,6 +38,17 @@ class Team final : public core::Companion {
   ~Team() override;
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
+
+  /// Called by all members before anything else: they find out, by doing, whether each can read the
+  /// memory of all others. None does unless all are WILLING.
+  void learn_to_read(bool willing);
+  [[nodiscard]] bool can_read() const { return !pids_.empty(); }
+  /// Copies BYTES from ADDRESS in MEMBER's memory to TO; false if the host refuses.
+  bool read(int member, std::uint64_t address, std::byte* to, std::size_t bytes) const;
+  /// A step of its own: whether all members say yes.
+  bool do_all_say(bool yes);
+  /// Called by all members alike: they do not read any more.
+  void stop_reading() { pids_.clear(); }
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(board_.shape().members); }
@@ -101,6 +115,8 @@ class Team final : public core::Companion {
   hostmem::MeasuredCopy copy_;
   const int rank_;
   const Upkeep upkeep_;
+  std::vector<pid_t> pids_;   // of the members, as this process sees them; empty: nobody reads
+  std::uint64_t cookie_ = 0;  // what the others read to try
 };
 
 }  // namespace hawser::collective

@@ -40,7 +40,11 @@ std::unique_ptr<Team> Teams::earn(core::Comm& comm, int tag) {
   const bool willing = teams_.fetch_add(1, std::memory_order_relaxed) < settings_.shared_max;
   std::unique_ptr<Team> team =
       assemble({engine_, ledger_, *host_, comm, tag, shape_for(comm.size()), teams_, willing});
-  if (team == nullptr) teams_.fetch_sub(1, std::memory_order_relaxed);
+  if (team != nullptr) {
+    team->learn_to_read(host_->reads_memory);
+  } else {
+    teams_.fetch_sub(1, std::memory_order_relaxed);
+  }
   return team;
 }
 

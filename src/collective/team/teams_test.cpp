@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "tests/support/thread_backend.hpp"
 
@@ -16,9 +17,9 @@ using test::run_ranks;
 
 /// One member with its settings.
 struct Member {
-  Member(Rank& rank, const TeamSettings& settings)
-      : teams(rank.engine, ledger, TeamHost{&rank.host, rank.words, hostmem::FencePayer::waker},
-              settings) {}
+  Member(Rank& rank, const TeamSettings& settings, bool reads = true)
+      : teams(rank.engine, ledger,
+              TeamHost{&rank.host, rank.words, hostmem::FencePayer::waker, reads}, settings) {}
   /// The next blocking call on COMM.
   Team* call(core::Comm& comm) { return teams.of(comm, comm.next_collective_tag()); }
 
@@ -42,6 +43,33 @@ TEST(Teams, AreEarnedByCalls) {
         rank.rank == 0 ? memory::Account::collective : memory::Account::attachments;
     EXPECT_GT(member.ledger.current_bytes(account), static_cast<std::int64_t>(team->room()));
   });
+}
+
+TEST(Teams, ReadMemoryIfAllMembersAreWilling) {
+  for (const int unwilling : {-1, 2}) {
+    run_ranks(3, false, [&](Rank& rank) {
+      Member member(rank, {.shared_after = 1}, rank.rank != unwilling);
+      const auto world = rank.world();
+      Team& team = *member.call(*world);
+      EXPECT_EQ(team.can_read(), unwilling < 0);
+      if (!team.can_read()) return;
+      std::vector<int> mine(100'000, rank.rank);
+      const auto address = reinterpret_cast<std::uint64_t>(mine.data());
+      std::memcpy(team.begin(sizeof(address)), &address, sizeof(address));
+      team.arrive();
+      team.await_all();
+      const int other = (rank.rank + 1) % 3;
+      std::uint64_t there = 0;
+      std::memcpy(&there, team.shown_by(other, sizeof(there)), sizeof(there));
+      std::vector<int> theirs(mine.size());
+      EXPECT_TRUE(team.read(other, there, reinterpret_cast<std::byte*>(theirs.data()),
+                            theirs.size() * sizeof(int)));
+      EXPECT_EQ(theirs, std::vector<int>(mine.size(), other));
+      EXPECT_FALSE(team.read(other, 8, reinterpret_cast<std::byte*>(theirs.data()), 8));
+      EXPECT_FALSE(team.do_all_say(rank.rank != 1));
+      EXPECT_TRUE(team.do_all_say(true));
+    });
+  }
 }
 
 TEST(Teams, ShareABoard) {
