@@ -154,7 +154,16 @@ class RingSender {
       if (wanted_end - used.head > used.area.bytes()) return nullptr;
     }
     *end = wanted_end;
-    return used.area.at(start);
+    std::byte* const room = used.area.at(start);
+    if (frame_bytes < long_frame_bytes) ask_for_lines(room, frame_bytes);
+    return room;
+  }
+  /// The receiver's core has the lines of a frame that it read in the last lap: this one asks for
+  /// all of them at once, instead of for one after the other as it stores. In longer frames that
+  /// would only be in the way of the stores.
+  static void ask_for_lines(const std::byte* room, std::size_t bytes) {
+    for (std::size_t offset = 0; offset < bytes; offset += cache_line_bytes)
+      platform::prefetch_for_write(room + offset);
   }
   /// Looks how far the receiver is; true if a line is free. What it says is bounded by what we
   /// sent.
