@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "collective/algorithm/buffers.hpp"
+#include "collective/algorithm/items.hpp"
 #include "collective/algorithm/reduce_scatter.hpp"
 #include "collective/algorithm/shared.hpp"
 
@@ -72,33 +73,49 @@ Result<void> direct_alltoall(Team& team, const AlltoallArguments& a) {
   return shared_alltoall(team, {.send = const_byte_buffer(data, block), .receive = a.receive});
 }
 
-/// Combines run by run, so that what was read is still in the cache when it is combined.
-Result<void> direct_reduce_scatter(Team& team, const ReduceScatterArguments& a) {
+namespace {
+
+/// INTO = the COUNT items from FIRST on of all members combined; MINE are this member's, INTO is
+/// none of them. Run by run, so that what was read is still in the cache when it is combined.
+void combine_all(Team& team, Reading& reading, const Items& items, const std::byte* mine,
+                 Count first, Count count, std::byte* into) {
   constexpr Count run_bytes = 128 << 10;
-  const int me = team.rank(), n = team.size();
-  const Count size = a.type->size(), mine = a.counts[me];
-  const Count begin = begins_of(a, n)[size_of(me)];
-  const Count run = std::max<Count>(1, run_bytes / size);
-  const auto* const data = static_cast<const std::byte*>(a.in_place ? a.receive : a.send);
-  std::vector<std::byte> aside(a.in_place ? size_of(mine * size) : 0);
-  auto* const result = a.in_place ? aside.data() : static_cast<std::byte*>(a.receive);
-  std::vector<std::byte> arrived(size_of(std::min(run, mine) * size));
-  Reading reading(team, data);
-  for (Count first = 0; first < mine; first += run) {
-    const Count count = std::min(run, mine - first), place = (begin + first) * size;
-    std::byte* const into = result + first * size;
-    if (me == n - 1) {
-      base::copy_bytes(into, data + place, size_of(count * size));
+  const Count run = std::max<Count>(1, run_bytes / items.type.size());
+  std::vector<std::byte> arrived(size_of(items.bytes(std::min(run, count))));
+  for (Count done = 0; done < count; done += run) {
+    const Count now = std::min(run, count - done);
+    const Count place = items.bytes(first + done);
+    std::byte* const sum = into + items.bytes(done);
+    const auto read = [&](int member, std::byte* to) {
+      reading.read(member, place, to, items.bytes(now));
+    };
+    const int last = team.size() - 1;
+    if (team.rank() == last) {
+      items.copy(sum, mine + place, now);
     } else {
-      reading.read(n - 1, place, into, count * size);
+      read(last, sum);
     }
-    for (int member = n - 2; member >= 0; --member) {
-      if (member != me) reading.read(member, place, arrived.data(), count * size);
-      a.op->apply(member == me ? data + place : arrived.data(), into, count, *a.type);
+    for (int member = last - 1; member >= 0; --member) {
+      const bool is_mine = member == team.rank();
+      if (!is_mine) read(member, arrived.data());
+      items.op.apply(is_mine ? mine + place : arrived.data(), sum, now, items.type);
     }
   }
+}
+
+}  // namespace
+
+Result<void> direct_reduce_scatter(Team& team, const ReduceScatterArguments& a) {
+  const Items items{*a.type, *a.op};
+  const Count mine = a.counts[team.rank()];
+  const Count first = begins_of(a, team.size())[size_of(team.rank())];
+  const auto* const data = static_cast<const std::byte*>(a.in_place ? a.receive : a.send);
+  std::vector<std::byte> aside(a.in_place ? size_of(items.bytes(mine)) : 0);
+  Reading reading(team, data);
+  combine_all(team, reading, items, data, first, mine,
+              a.in_place ? aside.data() : static_cast<std::byte*>(a.receive));
   if (!reading.end()) return shared_reduce_scatter(team, a);
-  if (a.in_place) base::copy_bytes(static_cast<std::byte*>(a.receive), result, aside.size());
+  if (a.in_place) items.copy(a.receive, aside.data(), mine);
   return {};
 }
 

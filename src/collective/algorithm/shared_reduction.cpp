@@ -2,30 +2,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/copy.hpp"
+#include "collective/algorithm/items.hpp"
 #include "collective/algorithm/reduce_scatter.hpp"
 #include "collective/algorithm/shared.hpp"
 
 namespace hawser::collective {
 namespace {
-
-/// Items of a contiguous type.
-struct Items {
-  Datatype& type;
-  Op& op;
-  [[nodiscard]] Count bytes(Count count) const { return count * type.size(); }
-  void copy(void* to, const void* from, Count count) const {
-    base::copy_bytes(to, from, size_of(bytes(count)));
-  }
-  /// into = source(0) op source(1) op … op source(MEMBERS - 1), where INTO is none of them.
-  template <class Source>
-  void combine(Source source, int members, void* into, Count count) const {
-    if (count == 0) return;
-    copy(into, source(members - 1), count);
-    for (int member = members - 2; member >= 0; --member)
-      op.apply(source(member), into, count, type);
-  }
-};
 
 /// COUNT items, as many at a time as a member can show BLOCKS times.
 class ItemRounds {
@@ -159,13 +141,19 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
   for (ItemRounds round(team, items, a.count); !round.are_over(); round.next()) {
     const std::byte* mine = round.at(is_root && a.in_place ? a.receive : a.send);
     const std::size_t bytes = size_of(items.bytes(round.count()));
-    if (bytes <= together_bytes_max) {
-      team.copy_in(team.begin(bytes), mine, bytes);
+    // The root alone combines: the others are soon done, and may run ahead.
+    if (bytes <= together_bytes_max || team.size() == 2) {
+      const bool shows = !is_root || a.in_place;
+      std::byte* const place = team.begin(shows ? bytes : 0);
+      if (shows) team.copy_in(place, mine, bytes);
       team.arrive();
       if (!is_root) continue;
       team.await_all();
-      items.combine([&](int member) { return team.shown_by(member, bytes); }, team.size(),
-                    round.at(a.receive), round.count());
+      items.combine(
+          [&](int member) {
+            return member == a.root && !shows ? mine : team.shown_by(member, bytes);
+          },
+          team.size(), round.at(a.receive), round.count());
     } else {
       const Share own(team, items, round.count());
       const std::byte* result = combine_shares(team, items, mine, round.count(), own, nullptr);
