@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <thread>
 #include <unordered_map>
@@ -34,6 +35,33 @@ TEST(HandleTable, StaleHandlesFindNothing) {
   EXPECT_NE(first, second) << "the slot is used again, the handle is not";
   EXPECT_EQ(table.find(first), nullptr);
   EXPECT_NE(table.find(second), nullptr);
+}
+
+class Pooled : public core::Object {
+ public:
+  Pooled() { keep_place(); }
+};
+
+TEST(HandleTable, PooledObjectsKeepTheirPlace) {
+  HandleTable table(HandleKind::request);
+  const auto pooled = base::make_ref<Pooled>();
+  std::vector<std::uint64_t> handles;
+  for (int life = 0; life < 1000; ++life) {
+    const std::uint64_t handle = table.insert(pooled);
+    EXPECT_EQ(table.find(handle), pooled.get());
+    EXPECT_EQ(table.from_int(HandleTable::to_int(handle)), handle);
+    EXPECT_EQ(pooled->reference_count(), 2u);
+    const std::uint64_t other = table.insert(make_thing());
+    EXPECT_EQ(table.erase(handle).get(), pooled.get());
+    EXPECT_FALSE(table.erase(handle));
+    EXPECT_TRUE(table.erase(other));
+    EXPECT_EQ(table.from_int(HandleTable::to_int(handle)), 0u);
+    handles.push_back(handle);
+  }
+  EXPECT_EQ(pooled->reference_count(), 1u);
+  EXPECT_EQ(table.find(pooled->handle()), nullptr) << "what it keeps is stale";
+  std::ranges::sort(handles);
+  EXPECT_EQ(std::ranges::adjacent_find(handles), handles.end()) << "no handle comes twice";
 }
 
 TEST(HandleTable, GarbageFindsNothing) {
