@@ -105,6 +105,7 @@ class HandleTable {
   static constexpr int generation_shift = 24;
   static constexpr int kind_shift = 56;
   static constexpr std::uint64_t index_mask = 0xffffff;
+  static constexpr std::uint64_t use_bit = std::uint64_t{1} << generation_shift;
   static constexpr std::uint64_t first_index = predefined_end;
   static constexpr std::uint32_t slots_max = index_mask - first_index;
   static constexpr std::uint32_t none = 0xffffffff;
@@ -132,7 +133,10 @@ class HandleTable {
   /// The slot that HANDLE, unless it is stale, leads to.
   [[nodiscard]] Slot* live_slot(std::uint64_t handle) const {
     const std::uint64_t index = (handle & index_mask) - first_index;
-    if ((handle >> kind_shift) != static_cast<std::uint64_t>(kind_) || index > slots_max)
+    // A slot that is free has an even generation, which no handle of a user ever has.
+    const std::uint64_t kind_and_use = handle & ((~std::uint64_t{0} << kind_shift) | use_bit);
+    if (kind_and_use != ((static_cast<std::uint64_t>(kind_) << kind_shift) | use_bit) ||
+        index > slots_max)
       return nullptr;
     Slot* const slot = find_slot(static_cast<std::uint32_t>(index));
     if (slot == nullptr || slot->generation.load(std::memory_order_acquire) !=
