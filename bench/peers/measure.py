@@ -121,8 +121,9 @@ def measure(library, job, samples):
 
 
 def measure_all(libraries, jobs, rounds, say):
-    """An interrupt ends it early."""
+    """The samples, and the number of whole rounds: an interrupt ends it early."""
     samples = Samples()
+    done = 0
     began = time.monotonic()
     try:
         for number in range(1, rounds + 1):
@@ -130,6 +131,7 @@ def measure_all(libraries, jobs, rounds, say):
                 say(f"[{time.monotonic() - began:5.0f} s] round {number} of {rounds}: {job.name}")
                 for library in libraries:
                     measure(library, job, samples)
+            done = number
     except KeyboardInterrupt:
         say("interrupted: what follows is what was measured until then")
-    return samples
+    return samples, done

@@ -46,9 +46,9 @@ def page(samples, names, where, versions, rounds, pictures):
     reached, goals = compare.totals(samples, names[0])
     parts = ["# Hawser beside its peers", "",
              f"{where['processor']}, {where['cores']} cores, {where['system']}; {where['time'][:10]}.",
-             f"Medians of {rounds} interleaved rounds. {reached} of {goals} goals reached. Where a table "
-             "has a column \"line\", only figures are compared that were taken while a bare cache line "
-             "took so long from one core to the other.", ""]
+             f"Medians; whole interleaved rounds: {rounds}. {reached} of {goals} goals reached. Where a "
+             "table has a column \"line\", only figures are compared that were taken while a bare cache "
+             "line took so long from one core to the other.", ""]
     parts += [f"- {name}: {versions[name]}" for name in names] + [""]
     parts += [f"![{name}]({name}.svg)" for name in pictures] + [""]
     parts += [compare.table(samples, title, names) for title in samples.groups]
@@ -97,13 +97,13 @@ def main(arguments=None):
         return 1
     # A shell starts what it puts in the background with interrupts ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    samples = measure.measure_all(usable, jobs, options.rounds, say)
+    samples, rounds = measure.measure_all(usable, jobs, options.rounds, say)
     for title in samples.groups:
         say(compare.table(samples, title, names))
     for (job, library), sentence in samples.failures.items():
         say(f"{library}, {job}: {sentence}")
     reached, goals = compare.totals(samples, names[0])
-    write(options.output, samples, names, where, versions, options.rounds)
+    write(options.output, samples, names, where, versions, rounds)
     say(f"{reached} of {goals} goals reached")
     return 0
 

@@ -3,6 +3,9 @@
 
 namespace hawser::platform {
 
+/// LINE is going to be read: this core asks for it now, and goes on without waiting.
+inline void prefetch_for_read(const void* line) { __builtin_prefetch(line); }
+
 /// LINE is going to be written: this core asks for it now, and goes on without waiting.
 inline void prefetch_for_write(const void* line) {
 #if defined(__x86_64__)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "p2p/protocol/channel_backend.hpp"
+#include "platform/prefetch.hpp"
 
 namespace hawser::p2p {
 
@@ -80,6 +81,8 @@ Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope&
     deliver_stored(*request, *message);
     return handle;
   }
+  // A store to memory that no cache holds would keep back our next message behind it.
+  platform::prefetch_for_write(first_byte(buffer.data, *buffer.type));
   request->retain_unshared();  // the backend's, until the request is complete
   request->is_posted = true;
   match_.post(*request, key);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "p2p/protocol/channel_backend.hpp"
+#include "platform/prefetch.hpp"
 
 namespace hawser::p2p {
 
@@ -115,6 +116,7 @@ bool ChannelBackend::is_streamed(ChannelKind kind, std::size_t bytes) const {
 }
 
 bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelope) {
+  platform::prefetch_for_read(first_byte(buffer.data, *buffer.type));
   Endpoint& endpoint = endpoint_of(envelope);
   if (!endpoint.is_open()) [[unlikely]]
     return false;
