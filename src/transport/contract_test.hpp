@@ -216,10 +216,10 @@ TEST_P(TransportContract, ARecallIsHeardByTheSenderAlone) {
 }
 
 TEST_P(TransportContract, APeerThatLeavesIsAwayUntilItComesBack) {
-  if (&world->sender() == &world->receiver()) GTEST_SKIP() << "nobody leaves itself";
+  const bool is_other = &world->sender() != &world->receiver();  // nobody is away from itself
   EXPECT_FALSE(link->is_away());
   world->receiver().leave();
-  EXPECT_TRUE(link->is_away());
+  EXPECT_EQ(link->is_away(), is_other);
   ASSERT_TRUE(try_send(frame_kinds().front(), 8, 0));
   world->receiver().come_back();
   EXPECT_FALSE(link->is_away());

@@ -1,8 +1,6 @@
 // What the reductions of teams share: items of a contiguous type.
 #pragma once
 
-#include <algorithm>
-
 #include "base/copy.hpp"
 #include "collective/algorithm/shared.hpp"
 

@@ -85,21 +85,13 @@ void combine_all(Team& team, Reading& reading, const Items& items, const std::by
   for (Count done = 0; done < count; done += run) {
     const Count now = std::min(run, count - done);
     const Count place = items.bytes(first + done);
-    std::byte* const sum = into + items.bytes(done);
-    const auto read = [&](int member, std::byte* to) {
-      reading.read(member, place, to, items.bytes(now));
-    };
-    const int last = team.size() - 1;
-    if (team.rank() == last) {
-      items.copy(sum, mine + place, now);
-    } else {
-      read(last, sum);
-    }
-    for (int member = last - 1; member >= 0; --member) {
-      const bool is_mine = member == team.rank();
-      if (!is_mine) read(member, arrived.data());
-      items.op.apply(is_mine ? mine + place : arrived.data(), sum, now, items.type);
-    }
+    items.combine(
+        [&](int member) {
+          if (member == team.rank()) return mine + place;
+          reading.read(member, place, arrived.data(), items.bytes(now));
+          return static_cast<const std::byte*>(arrived.data());
+        },
+        team.size(), into + items.bytes(done), now);
   }
 }
 
