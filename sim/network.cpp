@@ -27,6 +27,20 @@ Arrival Mailbox::take() {
   return arrival;
 }
 
+std::deque<Arrival>::const_iterator Mailbox::find_ring_front(std::uint32_t peer) const {
+  return std::ranges::find_if(arrivals_, [&](const Arrival& arrival) {
+    return arrival.from == peer && arrival.parcel == Parcel::frame &&
+           arrival.kind == ChannelKind::ring;
+  });
+}
+
+const Arrival* Mailbox::ring_front(std::uint32_t peer) const {
+  const auto found = find_ring_front(peer);
+  return found == arrivals_.end() ? nullptr : &*found;
+}
+
+void Mailbox::drop_ring_front(std::uint32_t peer) { arrivals_.erase(find_ring_front(peer)); }
+
 void Network::close(std::uint32_t process) {
   Mailbox& mailbox = mailboxes_[process];
   mailbox.closed_ = true;

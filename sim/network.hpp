@@ -69,7 +69,8 @@ struct NetworkProbes {
   std::uint64_t copies = 0;
   std::uint64_t copies_refused = 0;
   std::uint64_t links_lost = 0;
-  std::uint64_t full = 0;  // reservations that found no room
+  std::uint64_t full = 0;         // reservations that found no room
+  std::uint64_t taken_early = 0;  // frames that a receive took past progress
 };
 
 struct Arrival {
@@ -87,9 +88,15 @@ class Mailbox {
  public:
   [[nodiscard]] bool is_empty() const { return arrivals_.empty(); }
   Arrival take();
+  /// The first frame of PEER's ring that has arrived, which may overtake what came by other ways;
+  /// null if there is none.
+  [[nodiscard]] const Arrival* ring_front(std::uint32_t peer) const;
+  void drop_ring_front(std::uint32_t peer);
 
  private:
   friend class Network;
+  [[nodiscard]] std::deque<Arrival>::const_iterator find_ring_front(std::uint32_t peer) const;
+
   std::deque<Arrival> arrivals_;
   std::size_t queue_slots_used_ = 0;
   std::vector<std::size_t> refused_;  // fibers that shall look again once there is room

@@ -81,6 +81,19 @@ bool SimLink::recall(ChannelKind) {
   return true;
 }
 
+std::span<const std::byte> SimLink::front(ChannelKind) {
+  const Arrival* const arrival = network_.mailbox(self_).ring_front(peer_);
+  if (arrival == nullptr) return {};
+  return {arrival->data.get(), arrival->bytes};
+}
+
+void SimLink::pop(ChannelKind) {
+  ++network_.probes().taken_early;
+  network_.scheduler().note("{} takes a frame of {} past progress", self_, peer_);
+  network_.mailbox(self_).drop_ring_front(peer_);
+  network_.free_room(peer_, self_, ChannelKind::ring);
+}
+
 std::int64_t SimLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
   Random& random = network_.random();
   if (!channels_.has(ChannelKind::single_copy)) return -EPERM;
@@ -158,9 +171,12 @@ void SimTransport::handle(const Arrival& arrival) {
       attach(link);
       return;
     case Parcel::ring_ask:
-      network_.send_control(self_.index, arrival.from,
-                            sink_.on_channel_asked(link, ChannelKind::ring) ? Parcel::ring_grant
-                                                                            : Parcel::ring_refuse);
+      if (!sink_.on_channel_asked(link, ChannelKind::ring)) {
+        network_.send_control(self_.index, arrival.from, Parcel::ring_refuse);
+        return;
+      }
+      link.open_incoming_ring();
+      network_.send_control(self_.index, arrival.from, Parcel::ring_grant);
       return;
     case Parcel::ring_grant:
       ++network_.probes().rings_granted;
@@ -173,6 +189,7 @@ void SimTransport::handle(const Arrival& arrival) {
       return;
     case Parcel::ring_give_back:
       ++network_.probes().rings_given_back;
+      link.close_incoming_ring();
       sink_.on_channel_given_back(link, ChannelKind::ring);
       return;
     case Parcel::ring_recall:
@@ -180,6 +197,7 @@ void SimTransport::handle(const Arrival& arrival) {
       sink_.on_channel_recalled(link, ChannelKind::ring);
       return;
     case Parcel::lost:
+      link.close_incoming_ring();
       sink_.on_lost(link, "it has ended");
       return;
   }

@@ -32,12 +32,16 @@ class SimLink final : public transport::Link {
   bool give_back(ChannelKind kind) override;
   bool recall(ChannelKind kind) override;
   [[nodiscard]] bool is_away() const override;
+  std::span<const std::byte> front(ChannelKind kind) override;
+  void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const transport::MemoryPiece> local,
                    std::span<const transport::MemoryPiece> remote) override;
 
  private:
   friend class SimTransport;
   void add(ChannelKind kind) { channels_.add(kind); }
+  void open_incoming_ring() { incoming_.add(ChannelKind::ring); }
+  void close_incoming_ring() { incoming_.remove(ChannelKind::ring); }
 
   Network& network_;
   const std::uint32_t self_;

@@ -132,9 +132,11 @@ TEST(Simulation, IdleRingsAreGivenBackToThoseWhoTalk) {
     ASSERT_EQ(outcome.failure, "");
     network.rings_given_back += outcome.network.rings_given_back;
     network.rings_recalled += outcome.network.rings_recalled;
+    network.taken_early += outcome.network.taken_early;
   }
   EXPECT_GT(network.rings_given_back, 50U);
   EXPECT_GT(network.rings_recalled, 10U);
+  EXPECT_GT(network.taken_early, 100U);
 }
 
 /// Receives what rank 0 sends, but checks for something else.

@@ -1,5 +1,7 @@
 #include "base/copy.hpp"
 
+#include <initializer_list>
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif

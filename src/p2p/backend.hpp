@@ -114,6 +114,13 @@ class Message : public core::Object {
   Status status_;
 };
 
+/// What try_recv found.
+enum class Taken : std::uint8_t {
+  message,  // the message was received
+  nothing,  // it has not come yet; look again
+  no,       // it can't be received this way: call irecv
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -123,6 +130,9 @@ class Backend {
   virtual bool try_send(const ConstBuffer& buffer, const Envelope& envelope) = 0;
   virtual Result<Ref<Request>> isend(const ConstBuffer& buffer, const Envelope& envelope,
                                      SendMode mode) = 0;
+  /// Receives now, without a request, if the next message of a dedicated channel from the peer (no
+  /// wildcard) is what a receive posted now would get: short, and whole. Moves nothing else.
+  virtual Taken try_recv(const Buffer& buffer, const Envelope& envelope, Status* status) = 0;
   virtual Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope) = 0;
   /// True and *status filled if a matching message has arrived; an error if none has and its sender
   /// is gone.

@@ -98,6 +98,8 @@ class Engine {
 
   /// The short way of a send: true if the message has left, and there is nothing to wait for.
   bool sends_at_once(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
+  /// The same of a receive; *status is filled.
+  bool receives_at_once(const Buffer& buffer, const Envelope& envelope, Status* status);
   /// The long way.
   Result<Ref<Request>> begin_send(const ConstBuffer& buffer, const Envelope& envelope,
                                   SendMode mode);
@@ -105,6 +107,7 @@ class Engine {
   Backend& backend_;
   Waiter& waiter_;
   bool threaded_ = false;
+  std::uint32_t receives_ = 0;  // that were tried the short way
   std::recursive_mutex mutex_;
   std::atomic<int> sleepers_{0};
   std::vector<ProgressSource*> sources_;

@@ -8,7 +8,8 @@
 // Link:      one peer over one transport, with channels of several kinds. A frame is reserved in a
 //            channel, written in place and committed; channels differ in what they cost.
 // Sink:      the layer above; told of frames, new links and changed channels from inside
-//            progress(), never from inside a send.
+//            progress(), never from inside a send. Who waits for one peer alone may look into a
+//            channel of that peer itself (Link::front), and the sink does not hear of that frame.
 // Ownership: a Transport owns its links; they live as long as it does. Frames that the sink is
 //            handed are valid during the call only.
 // Threads:   everything under the lane lock.
@@ -105,6 +106,13 @@ class Link {
   /// room need not be waited for.
   [[nodiscard]] virtual bool is_away() const = 0;
 
+  /// The channels from the peer to us that front() looks into. Changes only inside progress().
+  [[nodiscard]] ChannelSet incoming() const { return incoming_; }
+  /// The next frame of such a channel if it has arrived, or an empty one; looking changes nothing,
+  /// and the frame is valid until progress() or pop(), which takes it out.
+  virtual std::span<const std::byte> front(ChannelKind) { return {}; }
+  virtual void pop(ChannelKind) {}
+
   /// Copies from the peer's memory (channel single_copy): REMOTE, in order, into LOCAL. Returns the
   /// bytes copied, perhaps fewer (then call again for the rest), or an error number negated;
   /// refused once, the channel is gone.
@@ -116,6 +124,7 @@ class Link {
 
  protected:
   ChannelSet channels_;
+  ChannelSet incoming_;
 };
 
 class Sink {

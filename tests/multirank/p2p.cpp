@@ -104,6 +104,44 @@ int mixed_size(int index) {
 }
 
 // Rank 0 takes whatever comes; each sender's messages must come as they were sent.
+// Blocking receives between partners who talk enough to have earned a ring, in every way that a
+// message can be, or not be, the next one there.
+void blocking_receives() {
+  MPI_Comm comm;
+  MPI_Comm_dup(world, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const int rank = rank_in(comm), size = size_of(comm), partner = rank ^ 1;
+  constexpr int rounds = 600;
+  for (int round = 0; round < rounds && partner < size; ++round) {
+    const int bytes = round % 7 == 0 ? 0 : round * 13 % 4200, ways = 6, way = round % ways;
+    const Bytes out = patterned(rank + round, bytes);
+    Bytes in(bytes + 1, 0xee), early(4, 0xee);
+    const auto send = [&] { MPI_Send(out.data(), bytes, MPI_BYTE, partner, round, comm); };
+    const auto send_other = [&] { MPI_Send(&round, 1, MPI_INT, partner, rounds + 1, comm); };
+    if (way == 3) send_other();
+    if (rank % 2 == 0) send();
+    if (way == 4) send_other();
+    MPI_Request posted = MPI_REQUEST_NULL;
+    if (way == 3 || way == 4) {
+      MPI_Irecv(early.data(), 4, MPI_BYTE, partner, way == 3 ? MPI_ANY_TAG : rounds + 1, comm,
+                &posted);
+    }
+    MPI_Status status;
+    const int room = way == 5 ? bytes / 2 : bytes + 1;
+    const int error = MPI_Recv(in.data(), room, MPI_BYTE, way == 1 ? MPI_ANY_SOURCE : partner,
+                               way == 2 ? MPI_ANY_TAG : round, comm, &status);
+    const bool fits = bytes <= room;
+    check_class(error, fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE, "a blocking receive");
+    check_status(status, partner, round, fits ? bytes : room, "a blocking receive");
+    check_pattern(in, partner + round, fits ? bytes : room, "a blocking receive");
+    check_equal(in[fits ? bytes : room], 0xee, "the byte behind a blocking receive");
+    MPI_Wait(&posted, MPI_STATUS_IGNORE);
+    if (way == 3 || way == 4) check_equal(early[0], round & 0xff, "the other message");
+    if (rank % 2 != 0) send();
+  }
+  MPI_Comm_free(&comm);
+}
+
 void order_with_wildcards() {
   constexpr int messages = 220;
   const int rank = rank_in(world), size = size_of(world);
@@ -343,8 +381,9 @@ int main() {
   const Mpi mpi;
   // A barrier after each: its wildcards must not find messages of the next.
   for (const auto section :
-       {ring, every_pair_and_size, truncation, order_with_wildcards, order_of_posted, synchronous,
-        buffered, buffered_in_session, exchanges, no_process, to_itself, derived_types}) {
+       {ring, every_pair_and_size, truncation, blocking_receives, order_with_wildcards,
+        order_of_posted, synchronous, buffered, buffered_in_session, exchanges, no_process,
+        to_itself, derived_types}) {
     section();
     MPI_Barrier(world);
   }

@@ -112,6 +112,27 @@ class Endpoint {
   /// Something waits: a message that is begun now would be before its turn.
   [[nodiscard]] bool has_waiting() const { return has_waiting_; }
 
+  /// The peer has a channel of KIND to us that front() can look into.
+  [[nodiscard]] bool has_incoming(ChannelKind kind) const {
+    return link_ != nullptr && link_->incoming().has(kind);
+  }
+  /// The next sequenced frame of such a channel if it has arrived and has its turn, or an empty
+  /// one: a look past progress(), which changes nothing. pop() takes it out.
+  [[nodiscard]] std::span<const std::byte> front(ChannelKind kind) {
+    const std::span<const std::byte> frame = link_->front(kind);
+    FramePrefix prefix;
+    if (frame.size() < sizeof(prefix)) return {};
+    std::memcpy(&prefix, frame.data(), sizeof(prefix));
+    const bool has_turn = prefix.version == FramePrefix::current_version &&
+                          (prefix.flags & FramePrefix::sequenced) != 0 &&
+                          prefix.sequence == reorder_.expected() && !reorder_.has_early();
+    return has_turn ? frame : std::span<const std::byte>();
+  }
+  void pop(ChannelKind kind) {
+    reorder_.skip();
+    link_->pop(kind);
+  }
+
   /// Counts a message of BYTES payload on KIND, in the direction away from us or towards us.
   void count_sent(ChannelKind kind, std::uint64_t bytes) {
     sent_[static_cast<std::size_t>(kind)].add(bytes);

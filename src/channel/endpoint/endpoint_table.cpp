@@ -22,8 +22,7 @@ std::uint64_t ring_arrivals(const Endpoint& endpoint) {
 }  // namespace
 
 Endpoint& EndpointTable::find_or_make(const Identity& peer) {
-  const auto found = endpoints_.find(peer);
-  if (found != endpoints_.end()) return *found->second;
+  if (Endpoint* const known = find(peer)) return *known;
   Endpoint& endpoint = make(peer);
   if (!try_connect(endpoint)) unresolved_.push_back(&endpoint);
   return endpoint;
@@ -134,8 +133,8 @@ void EndpointTable::deliver_early(Endpoint& endpoint, ChannelKind kind) {
 }
 
 void EndpointTable::on_link(Link& link, const Identity& peer) {
-  const auto found = endpoints_.find(peer);
-  Endpoint& endpoint = found != endpoints_.end() ? *found->second : make(peer);
+  Endpoint* const known = find(peer);
+  Endpoint& endpoint = known != nullptr ? *known : make(peer);
   endpoint.link_ = &link;
   link.user = &endpoint;
 }

@@ -42,6 +42,11 @@ class EndpointTable final : public Sink {
   void set_self_transport(Transport& transport) { self_transport_ = &transport; }
   void set_handler(FrameHandler& handler) { handler_ = &handler; }
 
+  /// The endpoint of PEER; null if it is silent.
+  [[nodiscard]] Endpoint* find(const Identity& peer) const {
+    const auto found = endpoints_.find(peer);
+    return found == endpoints_.end() ? nullptr : found->second.get();
+  }
   /// The endpoint of PEER; made, and its connection started, if there is none.
   Endpoint& find_or_make(const Identity& peer);
   /// Looks at the policy again for an endpoint that is due: its table, and what it has earned.

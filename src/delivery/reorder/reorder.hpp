@@ -43,6 +43,8 @@ class ReorderBuffer {
     }
     return keep(sequence, frame);
   }
+  /// The frame numbered expected() was delivered past us; nothing may be early.
+  void skip() { ++expected_; }
   [[nodiscard]] bool has_early() const { return early_ != nullptr; }
   /// The next frame in order among those that came early.
   std::optional<std::vector<std::byte>> take_next();

@@ -46,6 +46,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   bool try_send(const ConstBuffer& buffer, const Envelope& envelope) override;
   Result<Ref<Request>> isend(const ConstBuffer& buffer, const Envelope& envelope,
                              SendMode mode) override;
+  Taken try_recv(const Buffer& buffer, const Envelope& envelope, Status* status) override;
   Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope) override;
   Result<bool> iprobe(const Envelope& envelope, Status* status) override;
   Result<Ref<Message>> improbe(const Envelope& envelope) override;
@@ -98,6 +99,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   // send.cpp
   channel::Endpoint& endpoint_of(const Envelope& envelope);
   channel::Endpoint& find_endpoint(Comm& comm, int peer);
+  channel::Endpoint* known_endpoint(Comm& comm, int peer);
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                        std::size_t bytes, SendMode mode) const;
   static std::size_t fragment_bytes(std::uint64_t message_bytes);

@@ -70,6 +70,42 @@ class ChannelBackend::ProbedMessage final : public Message {
   fetch(request);
 }
 
+/// Null for a peer that is silent: a receive connects to nobody.
+inline Endpoint* ChannelBackend::known_endpoint(Comm& comm, int peer) {
+  if (void* known = comm.peers().find(peer)) [[likely]]
+    return static_cast<Endpoint*>(known);
+  Endpoint* const endpoint = endpoints_.find(comm.peer_group().member(peer));
+  if (endpoint != nullptr) comm.peers().insert(peer, endpoint);
+  return endpoint;
+}
+
+Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, Status* status) {
+  const auto capacity = static_cast<std::uint64_t>(buffer.count * buffer.type->size());
+  // A long message wants its receive to be posted when its first frame comes.
+  if (capacity > fragment_bytes(capacity)) return Taken::no;
+  Endpoint* const from = known_endpoint(*envelope.comm, envelope.peer);
+  if (from == nullptr || !from->has_incoming(ChannelKind::ring) || match_.posted_count() > 0)
+    return Taken::no;
+  const MatchKey wanted = key_for(envelope);
+  if (match_.find_unexpected(wanted) != nullptr) return Taken::no;
+  const std::span<const std::byte> frame = from->front(ChannelKind::ring);
+  if (frame.empty()) return Taken::nothing;
+  if (static_cast<FrameClass>(frame[0]) != FrameClass::eager) return Taken::no;
+  const std::optional<wire::Arrival> arrival =
+      wire::parse_arrival(FrameClass::eager, frame.subspan(sizeof(channel::FramePrefix)));
+  if (!arrival) return Taken::no;
+  const MatchKey key{arrival->match.context, arrival->match.source,
+                     wanted.tag == any_tag ? any_tag : arrival->match.tag};
+  const std::size_t bytes = arrival->payload.size();
+  if (!(key == wanted) || bytes > capacity) return Taken::no;
+  unpack(buffer, 0, arrival->payload.data(), static_cast<Count>(bytes));
+  *status = status_of({key.context, key.source, arrival->match.tag}, bytes);
+  from->count_received(ChannelKind::ring, bytes);
+  from->pop(ChannelKind::ring);
+  if (bytes > free_payload_bytes) return_credit(*from, bytes);
+  return Taken::message;
+}
+
 Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope& envelope) {
   ReceiveRequest* request = receive_pool_.take();
   auto handle = Ref<Request>::adopt(request);

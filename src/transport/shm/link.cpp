@@ -66,8 +66,26 @@ bool ShmLink::give_back(ChannelKind kind) {
 }
 
 bool ShmLink::recall(ChannelKind kind) {
-  if (kind != ChannelKind::ring || !incoming_ || !attached_) return true;
+  if (kind != ChannelKind::ring || !incoming_ring_ || !attached_) return true;
   return send_control(FrameType::ring_recall, {});
+}
+
+std::span<const std::byte> ShmLink::front(ChannelKind) {
+  FrameType type;
+  std::span<const std::byte> frame;
+  if (!incoming_ring_->front(&type, &frame) || type != FrameType::data) return {};
+  return frame;
+}
+
+void ShmLink::pop(ChannelKind) {
+  note_arrival();
+  incoming_ring_->pop();
+  tell_of_room();
+}
+
+void ShmLink::tell_of_room() {
+  if (incoming_ring_->take_published() && take_wish(incoming_ring_->room(), waker_.payer()))
+    wake_peer();
 }
 
 std::int64_t ShmLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {

@@ -39,6 +39,8 @@ class ShmLink final : public Link {
   bool give_back(ChannelKind kind) override;
   bool recall(ChannelKind kind) override;
   [[nodiscard]] bool is_away() const override { return attached_ && segment_.is_away(); }
+  std::span<const std::byte> front(ChannelKind kind) override;
+  void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
 
@@ -59,17 +61,25 @@ class ShmLink final : public Link {
   }
   /// Reads frames from the peer's ring from now on.
   void open_incoming_ring(const Segment::Ring& ring) {
-    incoming_.emplace(ring.memory, ring.shape);
+    incoming_ring_.emplace(ring.memory, ring.shape);
     incoming_place_ = ring;
+    incoming_.add(ChannelKind::ring);
   }
   /// The peer has sent a frame.
   void note_arrival() {
     if (outgoing_) outgoing_->note_answer();
   }
-  [[nodiscard]] RingReceiver* incoming_ring() { return incoming_ ? &*incoming_ : nullptr; }
+  [[nodiscard]] RingReceiver* incoming_ring() {
+    return incoming_ring_ ? &*incoming_ring_ : nullptr;
+  }
   /// Where it lies in our segment.
   [[nodiscard]] const Segment::Ring& incoming_place() const { return incoming_place_; }
-  void close_incoming_ring() { incoming_.reset(); }
+  void close_incoming_ring() {
+    incoming_ring_.reset();
+    incoming_.remove(ChannelKind::ring);
+  }
+  /// The ring from the peer has freed what was read: if the peer waits for that, it is woken.
+  void tell_of_room();
   /// Sends a frame of the transport itself; false if the queue is full now.
   bool send_control(FrameType type, std::span<const std::byte> body);
   /// Wakes the peer if it sleeps: it may wait for room that there is now.
@@ -115,7 +125,7 @@ class ShmLink final : public Link {
   hostmem::MeasuredCopy copy_;
   RingShape outgoing_shape_{};
   std::uint32_t long_frames_ = 0;  // in a ring without a long area
-  std::optional<RingReceiver> incoming_;
+  std::optional<RingReceiver> incoming_ring_;
   Segment::Ring incoming_place_{};
 };
 

@@ -200,25 +200,29 @@ class RingReceiver {
         lines_(reinterpret_cast<RingLine*>(memory + sizeof(RingHeader))),
         bulk_(memory + shape.bytes() - shape.bulk_bytes, shape.bulk_bytes),
         long_(memory + shape.bytes(), 0) {}
+  RingReceiver(const RingReceiver&) = delete;
+  RingReceiver& operator=(const RingReceiver&) = delete;
 
   /// From now on there is a long area.
   void extend() { long_ = RingArea(long_.at_start(), shape_.long_bytes); }
   [[nodiscard]] bool is_extended() const { return long_.bytes() > 0; }
 
-  /// The next frame, if there is one; it is valid until pop(). A length that the sender can't have
-  /// meant gives an empty frame (the layer above refuses it).
+  /// The next frame, if there is one; it is valid until pop(), and nothing changes before. A length
+  /// that the sender can't have meant gives an empty frame (the layer above refuses it).
   bool front(FrameType* type, std::span<const std::byte>* frame) {
-    RingLine& line = lines_[position_ & (shape_.line_count - 1)];
+    const RingLine& line = lines_[position_ & (shape_.line_count - 1)];
     const std::uint64_t control = line.control.load(std::memory_order_acquire);
     if (ring_control::stamp(control) != static_cast<std::uint32_t>(position_ + 1)) return false;
     *type = ring_control::type(control);
     const std::size_t bytes = ring_control::frame_bytes(control);
     if (*type == FrameType::long_data) {
       *type = FrameType::data;
-      *frame = take_from(long_, bytes);
+      *frame = look_into(long_, bytes);
+    } else if (bytes > line_frame_bytes) {
+      *frame = look_into(bulk_, bytes);
     } else {
-      *frame = bytes <= line_frame_bytes ? std::span<const std::byte>(line.frame, bytes)
-                                         : take_from(bulk_, bytes);
+      *frame = {line.frame, bytes};
+      front_area_ = nullptr;
     }
     return true;
   }
@@ -229,7 +233,12 @@ class RingReceiver {
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
   /// Whether room was published to the sender since the last call.
   bool take_published() { return std::exchange(has_published_, false); }
+  /// Frees the frame that front() has just given.
   void pop() {
+    if (front_area_ != nullptr) {
+      used_since_publish_ += front_end_ - front_area_->tail();
+      front_area_->set_tail(front_end_);
+    }
     ++position_;
     // Often enough that a sender never waits for long, rarely enough that the word stays ours.
     if (position_ - published_ >= shape_.line_count / 4 ||
@@ -238,12 +247,12 @@ class RingReceiver {
   }
 
  private:
-  std::span<const std::byte> take_from(RingArea& area, std::size_t bytes) {
+  std::span<const std::byte> look_into(RingArea& area, std::size_t bytes) {
+    front_area_ = &area;
+    front_end_ = area.tail();
     if (bytes > area.bytes()) return {};
     const std::uint64_t start = area.place(bytes);
-    const std::uint64_t end = start + RingArea::rounded(bytes);
-    used_since_publish_ += end - area.tail();
-    area.set_tail(end);
+    front_end_ = start + RingArea::rounded(bytes);
     return {area.at(start), bytes};
   }
   void publish() {
@@ -258,6 +267,8 @@ class RingReceiver {
   RingLine* lines_;
   RingArea bulk_;
   RingArea long_;
+  RingArea* front_area_ = nullptr;  // where the frame of front() lies, unless in its line,
+  std::uint64_t front_end_ = 0;     // and the area's tail after it
   std::uint64_t position_ = 0;
   std::uint64_t published_ = 0;
   std::uint64_t used_since_publish_ = 0;  // bytes of the areas

@@ -255,9 +255,7 @@ bool ShmTransport::poll_rings() {
   bool moved = false;
   for (ShmLink* link : ring_links_) {
     moved |= poll_ring(*link);
-    RingReceiver& ring = *link->incoming_ring();
-    if (ring.take_published() && take_wish(ring.room(), environment_.fence_payer))
-      link->wake_peer();
+    link->tell_of_room();
   }
   return moved;
 }
