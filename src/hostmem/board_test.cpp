@@ -66,7 +66,7 @@ class Member {
 };
 
 std::byte pattern(std::uint64_t step, std::uint32_t member, std::size_t i) {
-  return static_cast<std::byte>(step * 31 + member * 7 + i);
+  return static_cast<std::byte>(step * 31 + std::uint64_t{member} * 7 + i);
 }
 void fill(std::byte* place, std::uint64_t step, std::uint32_t member, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) place[i] = pattern(step, member, i);

@@ -6,8 +6,8 @@ namespace hawser::hostmem {
 namespace {
 
 constexpr std::size_t run_bytes = 4096;
-constexpr std::uint64_t quick_ns = 4 * 60;
-constexpr std::uint64_t slow_ns = 4 * 250;
+constexpr std::uint64_t quick_ns = 240;
+constexpr std::uint64_t slow_ns = 1000;
 
 /// Copies RUNS times, where plain stores take NS; the number that went past the cache.
 int copy(Stores& stores, int runs, std::uint64_t ns) {

@@ -131,8 +131,9 @@ class Backend {
   virtual Result<Ref<Request>> isend(const ConstBuffer& buffer, const Envelope& envelope,
                                      SendMode mode) = 0;
   /// Receives now, without a request, if the next message of a dedicated channel from the peer (no
-  /// wildcard) is what a receive posted now would get: short, and whole. Moves nothing else.
-  virtual Taken try_recv(const Buffer& buffer, const Envelope& envelope, Status* status) = 0;
+  /// wildcard) is what a receive posted now would get: short, and whole. Moves nothing else. For
+  /// backends that have such channels.
+  virtual Taken try_recv(const Buffer&, const Envelope&, Status*) { return Taken::no; }
   virtual Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope) = 0;
   /// True and *status filled if a matching message has arrived; an error if none has and its sender
   /// is gone.

@@ -70,7 +70,7 @@ auto look_until_found(Engine& engine, Look&& look) {
 }  // namespace
 
 Result<void> Engine::send(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
-  if (envelope.peer == proc_null || sends_at_once(buffer, envelope, mode)) return {};
+  if (sends_at_once(buffer, envelope, mode)) return {};
   Result<Ref<Request>> request = begin_send(buffer, envelope, mode);
   if (!request) return request.take_error();
   wait(**request);
@@ -103,12 +103,12 @@ Result<Ref<Request>> Engine::isend(const ConstBuffer& buffer, const Envelope& en
                                    SendMode mode) {
   if (envelope.peer == proc_null)
     return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::send));
-  if (sends_at_once(buffer, envelope, mode)) [[likely]]
+  if (sends_short(buffer, envelope, mode)) [[likely]]
     return sent();
   return begin_send(buffer, envelope, mode);
 }
 
-bool Engine::sends_at_once(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
+bool Engine::sends_short(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
   if (mode == SendMode::synchronous) return false;
   const LaneLock lock(*this);
   if (!backend_.try_send(buffer, envelope)) [[unlikely]]

@@ -54,6 +54,10 @@ class Engine {
   [[nodiscard]] bool is_threaded() const { return threaded_; }
 
   // Each takes proc_null as a peer: such a send or receive completes at once and empty.
+  /// The short way of a send: true if the message has left, and there is nothing to wait for.
+  bool sends_at_once(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
+    return envelope.peer == proc_null || sends_short(buffer, envelope, mode);
+  }
   Result<void> send(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
   /// *status (may be null) gets source, tag, bytes and error; an error of the message is returned.
   Result<void> recv(const Buffer& buffer, const Envelope& envelope, Status* status);
@@ -96,9 +100,8 @@ class Engine {
  private:
   friend class LaneLock;
 
-  /// The short way of a send: true if the message has left, and there is nothing to wait for.
-  bool sends_at_once(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
-  /// The same of a receive; *status is filled.
+  bool sends_short(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
+  /// The short way of a receive: true if the message was there; *status is filled.
   bool receives_at_once(const Buffer& buffer, const Envelope& envelope, Status* status);
   /// The long way.
   Result<Ref<Request>> begin_send(const ConstBuffer& buffer, const Envelope& envelope,

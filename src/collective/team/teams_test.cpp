@@ -96,7 +96,7 @@ TEST(Teams, AreNotMadeIfOneMemberHasNoRoom) {
   run_ranks(3, false, [](Rank& rank) {
     for (const int unwilling : {0, 2}) {
       Member member(rank, {.shared_after = 1, .shared_max = rank.rank == unwilling ? 0 : 1});
-      const auto comm = rank.world(static_cast<std::uint64_t>(10 + unwilling));
+      const auto comm = rank.world(std::uint64_t{10} + static_cast<std::uint64_t>(unwilling));
       EXPECT_EQ(member.call(*comm), nullptr);
       EXPECT_EQ(member.ledger.current_bytes(memory::Account::collective), 0);
       EXPECT_EQ(member.ledger.current_bytes(memory::Account::attachments), 0);

@@ -52,6 +52,8 @@ Count packed_bytes(const Buffer& buffer) { return buffer.count * buffer.type->si
 
 Result<void> sendrecv(Engine& engine, const ConstBuffer& from, const Envelope& destination,
                       const Buffer& to, const Envelope& source, Status* status) {
+  if (engine.sends_at_once(from, destination, SendMode::standard))
+    return engine.recv(to, source, status);
   Result<Ref<Request>> receive = engine.irecv(to, source);
   if (!receive) return receive.take_error();
   Result<void> sent = engine.send(from, destination, SendMode::standard);
