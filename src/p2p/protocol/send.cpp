@@ -82,7 +82,7 @@ SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
 /// the sender writes the second, long enough that frames cost little.
 std::size_t ChannelBackend::fragment_bytes(std::uint64_t message_bytes) {
   constexpr std::uint64_t kib = 1024;
-  return message_bytes <= 32 * kib ? 4 * kib : 8 * kib;
+  return message_bytes <= 16 * kib ? 8 * kib : 12 * kib;
 }
 
 bool ChannelBackend::is_streamed(ChannelKind kind, std::size_t bytes) const {
