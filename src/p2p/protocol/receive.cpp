@@ -258,6 +258,8 @@ void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
   message->from = &from;
   message->rendezvous = arrival.rendezvous;
   message->frame_class = arrival.frame_class;
+  message->payload.reserve(static_cast<std::size_t>(
+      arrival.frame_class == FrameClass::stream ? arrival.rendezvous.total : 0));
   message->payload.assign(arrival.payload.begin(), arrival.payload.end());
   if (arrival.frame_class == FrameClass::stream)
     streams_.push_back({&from, arrival.rendezvous.token, nullptr, message.get()});

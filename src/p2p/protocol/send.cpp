@@ -85,8 +85,10 @@ std::size_t ChannelBackend::fragment_bytes(std::uint64_t message_bytes) {
   return message_bytes <= 16 * kib ? 8 * kib : 12 * kib;
 }
 
+/// A stream saves the time of question and answer. Behind another long message there is none to be
+/// saved, and who is asked first keeps nothing that is unexpected.
 bool ChannelBackend::is_streamed(ChannelKind kind, std::size_t bytes) const {
-  return bytes > fragment_bytes(bytes) && kind == ChannelKind::ring &&
+  return bytes > fragment_bytes(bytes) && kind == ChannelKind::ring && pipelines_.empty() &&
          bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
 }
 
