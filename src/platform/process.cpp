@@ -74,4 +74,11 @@ std::int64_t read_memory(pid_t pid, std::span<const MemoryPiece> local,
   return copied < 0 ? -static_cast<std::int64_t>(errno) : static_cast<std::int64_t>(copied);
 }
 
+bool holds_word(pid_t pid, std::uint64_t address, std::uint64_t word) {
+  std::uint64_t found = 0;
+  const MemoryPiece here{reinterpret_cast<std::uint64_t>(&found), sizeof(found)};
+  const MemoryPiece there{address, sizeof(found)};
+  return read_memory(pid, {&here, 1}, {&there, 1}) == sizeof(found) && found == word;
+}
+
 }  // namespace hawser::platform

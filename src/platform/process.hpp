@@ -35,4 +35,9 @@ std::uint64_t start_time(pid_t pid);
 std::int64_t read_memory(pid_t pid, std::span<const MemoryPiece> local,
                          std::span<const MemoryPiece> remote);
 
+/// Whether WORD stands at ADDRESS in the memory of process PID: a random one proves that PID is the
+/// process that told us (a number may be another's, in another name space), and that we may read
+/// it.
+bool holds_word(pid_t pid, std::uint64_t address, std::uint64_t word);
+
 }  // namespace hawser::platform

@@ -74,6 +74,18 @@ TEST(ReadMemory, SaysWhyItCannot) {
   EXPECT_EQ(read_memory(child, {&local, 1}, {&local, 1}), -ESRCH);
 }
 
+TEST(ReadMemory, FindsAWordOrNot) {
+  const std::uint64_t word = 0x1234;
+  const auto address = reinterpret_cast<std::uint64_t>(&word);
+  const MemoryPiece here{address, sizeof(word)};
+  std::uint64_t copy = 0;
+  const MemoryPiece there = piece(&copy, sizeof(copy));
+  if (read_memory(::getpid(), {&there, 1}, {&here, 1}) < 0) GTEST_SKIP() << "not allowed here";
+  EXPECT_TRUE(holds_word(::getpid(), address, 0x1234));
+  EXPECT_FALSE(holds_word(::getpid(), address, 0x1235));
+  EXPECT_FALSE(holds_word(::getpid(), 8, 0x1234));
+}
+
 TEST(ReadMemory, CopiesTheBeginningOfTooManyPieces) {
   constexpr std::size_t pieces = 5000;
   std::vector<int> from(pieces, 1);

@@ -45,12 +45,8 @@ void Team::learn_to_read(bool willing) {
     Introduction theirs;
     std::memcpy(&theirs, shown_by(member, sizeof(theirs)), sizeof(theirs));
     pids_.push_back(static_cast<pid_t>(theirs.pid));
-    // A number may be another process's, in another name space: the cookie tells.
-    std::uint64_t cookie = 0;
     can_read = can_read && theirs.cookie_address != 0 &&
-               read(member, theirs.cookie_address, reinterpret_cast<std::byte*>(&cookie),
-                    sizeof(cookie)) &&
-               cookie == theirs.cookie;
+               platform::holds_word(pids_.back(), theirs.cookie_address, theirs.cookie);
   }
   if (!do_all_say(can_read)) stop_reading();
 }

@@ -106,12 +106,8 @@ Result<void> ShmLink::attach(const AttachPacket& packet, const platform::FileDes
   wake_word_ = wake_word;
   attached_ = true;
   channels_.add(ChannelKind::shared_queue);
-  if (!try_single_copy) return {};
-  std::uint64_t cookie = 0;
-  const MemoryPiece here{reinterpret_cast<std::uint64_t>(&cookie), sizeof(cookie)};
-  const MemoryPiece there{packet.cookie_address, sizeof(cookie)};
-  const std::int64_t copied = platform::read_memory(pid_, {&here, 1}, {&there, 1});
-  if (copied == sizeof(cookie) && cookie == packet.cookie) channels_.add(ChannelKind::single_copy);
+  if (try_single_copy && platform::holds_word(pid_, packet.cookie_address, packet.cookie))
+    channels_.add(ChannelKind::single_copy);
   return {};
 }
 
