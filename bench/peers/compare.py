@@ -9,7 +9,8 @@ import chart
 @dataclasses.dataclass
 class Row:
     """One line of a group's table. MEDIANS: {library: value}. LINE: what a bare cache line took when
-    they were measured, in ns, or None."""
+    they were measured, in ns, or None. ABSENT: libraries that were measured, but never at such a LINE;
+    a goal that is reached without them is not proven."""
     x: int
     medians: dict
     best_peer: str | None
@@ -17,6 +18,7 @@ class Row:
     goal: str
     reached: bool | None
     line: float | None = None
+    absent: list = dataclasses.field(default_factory=list)
 
 
 def comparable(values, lines):
@@ -60,6 +62,7 @@ def rows(samples, title, own):
         row = row_of(group, x, {name: statistics.median(list_) for name, list_ in values.items()},
                      own)
         row.line = line
+        row.absent = sorted(set(samples.values[title][x]) - set(values))
         yield row
 
 
@@ -77,6 +80,8 @@ def name_x(group, x):
 def cells(group, row, libraries, has_line):
     ratio = "-" if row.ratio is None else f"{number(row.ratio)}x {row.best_peer}"
     verdict = "" if row.reached is None else (" reached" if row.reached else " **missed**")
+    if row.reached and row.absent:
+        verdict += f", without {', '.join(row.absent)}"
     line = [number(row.line)] if has_line else []
     return [name_x(group, row.x), *line, *(number(row.medians.get(name)) for name in libraries), ratio,
             row.goal + verdict]
@@ -97,10 +102,11 @@ def table(samples, title, libraries):
 
 
 def totals(samples, own):
-    """(goals reached, goals) over all rows."""
-    verdicts = [row.reached for title in samples.groups for row in rows(samples, title, own)
-                if row.reached is not None]
-    return sum(verdicts), len(verdicts)
+    """(goals reached, those of them without some library, goals) over all rows."""
+    judged = [row for title in samples.groups for row in rows(samples, title, own)
+              if row.reached is not None]
+    reached = [row for row in judged if row.reached]
+    return len(reached), sum(bool(row.absent) for row in reached), len(judged)
 
 
 def records(samples, own):

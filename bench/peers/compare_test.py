@@ -58,7 +58,7 @@ class Comparison(unittest.TestCase):
         text = compare.table(samples, "Latency", ["Hawser", "A"])
         self.assertRegex(text, r"\| +8 \| +0\.6 \| +1 \| +0\.6x A \| +at most 0\.65x reached \|")
         self.assertRegex(text, r"\| +1K \| +3 \| +1 \| +3x A \| +at most 1x \*\*missed\*\* \|")
-        self.assertEqual(compare.totals(samples, "Hawser"), (1, 2))
+        self.assertEqual(compare.totals(samples, "Hawser"), (1, 0, 2))
         self.assertIn("<svg", compare.pictures(samples, ["Hawser", "A"], "here")["l"])
 
 
@@ -74,6 +74,16 @@ class Comparison(unittest.TestCase):
         self.assertEqual(row.line, 62)
         text = compare.table(samples, "Latency", ["Hawser", "A", "B"])
         self.assertRegex(text, r"\| +8 \| +62 \| +0\.2 \| +0\.3 \| +0\.25 \| +0\.8x B \|")
+
+    def test_a_goal_reached_without_a_library_says_so(self):
+        samples = measure.Samples()
+        for name, pairs in {"Hawser": [(0.2, 60), (0.2, 62)], "A": [(0.9, 61), (0.8, 62)],
+                            "B": [(0.1, 250)]}.items():
+            for value, line in pairs:
+                samples.add(LATENCY, 8.0, library(name), value, line)
+        text = compare.table(samples, "Latency", ["Hawser", "A", "B"])
+        self.assertRegex(text, r"at most 0\.65x reached, without B \|")
+        self.assertEqual(compare.totals(samples, "Hawser"), (1, 1, 1))
 
     def test_the_span_with_most_libraries_counts(self):
         values, line = compare.comparable({"H": [1, 1, 1, 5], "A": [2]},

@@ -43,12 +43,13 @@ def working(candidates):
 
 def page(samples, names, where, versions, rounds, pictures):
     """The result page."""
-    reached, goals = compare.totals(samples, names[0])
+    reached, unproven, goals = compare.totals(samples, names[0])
     parts = ["# Hawser beside its peers", "",
              f"{where['processor']}, {where['cores']} cores, {where['system']}; {where['time'][:10]}.",
-             f"Medians; whole interleaved rounds: {rounds}. {reached} of {goals} goals reached. Where a "
-             "table has a column \"line\", only figures are compared that were taken while a bare cache "
-             "line took so long from one core to the other.", ""]
+             f"Medians; whole interleaved rounds: {rounds}. {reached} of {goals} goals reached, "
+             f"{unproven} of them without some library. Where a table has a column \"line\", only figures "
+             "are compared that were taken while a bare cache line took so long from one core to the "
+             "other; a library that was never measured then is missing in that row.", ""]
     parts += [f"- {name}: {versions[name]}" for name in names] + [""]
     parts += [f"![{name}]({name}.svg)" for name in pictures] + [""]
     parts += [compare.table(samples, title, names) for title in samples.groups]
@@ -102,9 +103,9 @@ def main(arguments=None):
         say(compare.table(samples, title, names))
     for (job, library), sentence in samples.failures.items():
         say(f"{library}, {job}: {sentence}")
-    reached, goals = compare.totals(samples, names[0])
+    reached, unproven, goals = compare.totals(samples, names[0])
     write(options.output, samples, names, where, versions, rounds)
-    say(f"{reached} of {goals} goals reached")
+    say(f"{reached} of {goals} goals reached, {unproven} of them without some library")
     return 0
 
 
