@@ -103,7 +103,6 @@ int mixed_size(int index) {
   return mixed[index % mixed.size()];
 }
 
-// Rank 0 takes whatever comes; each sender's messages must come as they were sent.
 // Blocking receives between partners who talk enough to have earned a ring, in every way that a
 // message can be, or not be, the next one there.
 void blocking_receives() {
@@ -142,6 +141,7 @@ void blocking_receives() {
   MPI_Comm_free(&comm);
 }
 
+// Rank 0 takes whatever comes; each sender's messages must come as they were sent.
 void order_with_wildcards() {
   constexpr int messages = 220;
   const int rank = rank_in(world), size = size_of(world);

@@ -99,7 +99,6 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   // send.cpp
   channel::Endpoint& endpoint_of(const Envelope& envelope);
   channel::Endpoint& find_endpoint(Comm& comm, int peer);
-  channel::Endpoint* known_endpoint(Comm& comm, int peer);
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                        std::size_t bytes, SendMode mode) const;
   static std::size_t fragment_bytes(std::uint64_t message_bytes);
@@ -114,6 +113,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                  SendProtocol protocol);
 
   // receive.cpp
+  channel::Endpoint* known_endpoint(Comm& comm, int peer);
   void on_arrival(channel::Endpoint& from, channel::ChannelKind kind, wire::FrameClass frame_class,
                   std::span<const std::byte> body);
   void store_unexpected(channel::Endpoint& from, const MatchKey& key, const wire::Arrival& arrival);
