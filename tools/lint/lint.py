@@ -102,6 +102,30 @@ def siblings(one, other, order):
             and top in ("bootstrap", "transport", "tagged") and top in order)
 
 
+def check_softrdma_layers(tree):
+    """In softrdma/ too a folder includes only folders named earlier, in its own list."""
+    description = "softrdma/CMakeLists.txt"
+    if description not in tree.files:
+        return
+    found = re.search(r"set\(softrdma_folders\s+([^)]*)\)", tree.text(description))
+    if not found:
+        yield f"{description}:1: has no set(softrdma_folders …)"
+        return
+    rank = {folder: place for place, folder in enumerate(found[1].split())}
+    for name in tree.files:
+        mine = name.split("/")[1] if name.startswith("softrdma/") else None
+        if mine not in rank or not name.endswith(SOURCES):
+            continue
+        for number, line in tree.lines(name):
+            included = INCLUDE.match(line)
+            if not included or not included[1].startswith("softrdma/"):
+                continue
+            theirs = included[1].split("/")[1]
+            if rank.get(theirs, len(rank)) > rank[mine]:
+                yield f'{name}:{number}: includes "{included[1]}", but {theirs} is not named ' \
+                      f"before {mine} in {description}"
+
+
 def check_layers(tree):
     """A folder includes only folders named earlier; components of a contract never each other."""
     order = folder_order(tree)
@@ -140,6 +164,7 @@ def check_layers(tree):
             elif rank[theirs] > rank[mine]:
                 yield f"{where}, but {theirs} comes after {mine} in src/CMakeLists.txt: " \
                       f"a folder includes only folders named earlier"
+    yield from check_softrdma_layers(tree)
 
 
 # ---------------------------------------------------------------- headers

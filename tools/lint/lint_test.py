@@ -82,6 +82,17 @@ class Layers(LintTest):
         self.write("softrdma/a.cpp", '#include "base/a.hpp"\n#include "core/b.hpp"\n')
         self.expect(lint.check_layers, 'softrdma/a.cpp:2: includes "core/b.hpp", but softrdma/ may')
 
+    def test_softrdma_has_an_order_of_its_own(self):
+        self.write("softrdma/CMakeLists.txt", "set(softrdma_folders wire qp)\n")
+        self.write("softrdma/qp/a.hpp", '#include "softrdma/wire/b.hpp"\n')
+        self.write("softrdma/wire/b.hpp", '#include "softrdma/qp/a.hpp"\n')
+        self.expect(lint.check_layers,
+                    'softrdma/wire/b.hpp:1: includes "softrdma/qp/a.hpp", but qp is not named before')
+
+    def test_softrdma_says_its_order(self):
+        self.write("softrdma/CMakeLists.txt", "")
+        self.expect(lint.check_layers, "softrdma/CMakeLists.txt:1: has no set(softrdma_folders")
+
     def test_programs_may_include_everything(self):
         self.write("launcher/a.cpp", '#include "p2p/b.hpp"\n')
         self.expect(lint.check_layers)

@@ -1,0 +1,162 @@
+#include "softrdma/device/device.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "softrdma/wire/packet.hpp"
+
+namespace softrdma::device {
+
+using qp::QueuePair;
+
+namespace {
+
+/// So that one queue pair does not keep the others waiting.
+constexpr int packets_in_a_row_max = 16;
+constexpr std::uint64_t never = ~std::uint64_t{0};
+
+}  // namespace
+
+// Queue pairs
+
+std::uint32_t Device::next_number() {
+  // Numbers come back late: a packet for a queue pair that is gone should find nobody.
+  do {
+    last_number_ = std::max(last_number_ + 1, settings_.first_qp_number) & wire::number_mask;
+  } while (last_number_ < settings_.first_qp_number || queue_pairs_.contains(last_number_));
+  return last_number_;
+}
+
+QueuePair* Device::create_queue_pair(qp::QueuePairParts parts) {
+  if (queue_pairs_.size() >= settings_.queue_pairs_max) return nullptr;
+  parts.number = next_number();
+  auto entry = std::make_unique<Entry>();
+  qp::QueuePairHost& host = *this;
+  entry->queue_pair = std::make_unique<QueuePair>(parts, regions_, host);
+  QueuePair* const created = entry->queue_pair.get();
+  queue_pairs_.emplace(parts.number, std::move(entry));
+  return created;
+}
+
+void Device::destroy(QueuePair& queue_pair) {
+  const auto found = queue_pairs_.find(queue_pair.number());
+  ibv_qp_attr reset{};
+  reset.qp_state = IBV_QPS_RESET;
+  queue_pair.modify(reset, IBV_QP_STATE);
+  Entry* const entry = found->second.get();
+  std::erase(ready_, entry);
+  std::erase(timed_, entry);
+  queue_pairs_.erase(found);
+}
+
+void Device::raise(QueuePair& queue_pair, ibv_event_type event) {
+  listener_.on_event(queue_pair, event);
+}
+
+std::optional<qp::Path> Device::path_to(const ibv_ah_attr& address, ibv_mtu mtu) {
+  return link_.path_to(address, mtu);
+}
+
+std::uint32_t Device::datagram_bytes_max(std::uint8_t /*port*/) {
+  return settings_.datagram_bytes_max;
+}
+
+ibv_wc_status Device::bind(QueuePair& queue_pair, const queue::BindWork& work) {
+  const bool is_bound = regions_.bind({.window_key = work.window_key,
+                                       .new_key = work.new_key,
+                                       .region_key = work.region_key,
+                                       .access = work.access,
+                                       .address = work.address,
+                                       .bytes = work.bytes},
+                                      queue_pair.domain(), queue_pair.number());
+  return is_bound ? IBV_WC_SUCCESS : IBV_WC_MW_BIND_ERR;
+}
+
+bool Device::invalidate(QueuePair& queue_pair, std::uint32_t key) {
+  return regions_.invalidate(key, queue_pair.number());
+}
+
+// What moves them
+
+void Device::note_work(QueuePair& queue_pair) {
+  make_ready(*queue_pairs_.find(queue_pair.number())->second);
+}
+
+void Device::make_ready(Entry& entry) {
+  if (std::exchange(entry.is_ready, true)) return;
+  ready_.push_back(&entry);
+}
+
+void Device::watch_timer(Entry& entry) {
+  const std::optional<std::uint64_t> deadline = entry.queue_pair->deadline_ns();
+  if (!deadline) return;
+  next_deadline_ns_ = std::min(next_deadline_ns_, *deadline);
+  if (!std::exchange(entry.is_timed, true)) timed_.push_back(&entry);
+}
+
+bool Device::drive(std::uint64_t now_ns) {
+  now_ns_ = now_ns;
+  bool moved = link_.poll(*this, now_ns);
+  moved |= look_at_timers();
+  // Those that are ready now; who gets ready meanwhile has its turn next time.
+  std::swap(ready_, in_turn_);
+  for (Entry* entry : in_turn_) entry->is_ready = false;
+  for (Entry* entry : in_turn_) moved |= send_from(*entry);
+  in_turn_.clear();
+  return moved;
+}
+
+void Device::on_arrival(const qp::Arrival& arrival) {
+  ++counters_.packets_received;
+  const auto found = queue_pairs_.find(arrival.packet.headers.destination_qp);
+  if (found == queue_pairs_.end()) {
+    ++counters_.without_queue_pair;
+    return;
+  }
+  Entry& entry = *found->second;
+  entry.queue_pair->on_arrival(arrival, now_ns_);
+  make_ready(entry);
+}
+
+/// Deadlines mostly move away before they are reached, so the list is looked through only at the
+/// earliest that it had.
+bool Device::look_at_timers() {
+  if (now_ns_ < next_deadline_ns_) return false;
+  next_deadline_ns_ = never;
+  const std::vector<Entry*> timed = std::exchange(timed_, {});
+  for (Entry* entry : timed) {
+    entry->is_timed = false;
+    entry->queue_pair->on_time(now_ns_);
+    watch_timer(*entry);
+    make_ready(*entry);
+  }
+  return !timed.empty();
+}
+
+bool Device::send_from(Entry& entry) {
+  QueuePair& queue_pair = *entry.queue_pair;
+  qp::Outgoing out;
+  bool sent = false;
+  for (int i = 0; i < packets_in_a_row_max; ++i) {
+    const ibv_ah_attr* const destination = queue_pair.destination();
+    if (destination == nullptr) break;
+    if (!link_.has_room(*destination)) {
+      make_ready(entry);
+      break;
+    }
+    if (!queue_pair.next(now_ns_, &out)) break;
+    link_.send(out, *out.address);
+    ++counters_.packets_sent;
+    sent = true;
+    if (i == packets_in_a_row_max - 1) make_ready(entry);
+  }
+  watch_timer(entry);
+  return sent;
+}
+
+std::optional<std::uint64_t> Device::deadline_ns() const {
+  if (next_deadline_ns_ == never) return std::nullopt;
+  return next_deadline_ns_;
+}
+
+}  // namespace softrdma::device

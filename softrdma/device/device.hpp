@@ -1,0 +1,104 @@
+// Device: the queue pairs of one process on one adapter, and the work that moves them.
+//
+// Somebody drives it: each call takes in what has come, looks at the timers and sends what may go.
+// It owns no thread and no clock.
+// Ownership: of its queue pairs and regions; link and listener are borrowed. Threads: under one
+// lock, its owner's.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "softrdma/link/link.hpp"
+#include "softrdma/memory/region_table.hpp"
+#include "softrdma/qp/queue_pair.hpp"
+
+namespace softrdma::device {
+
+class DeviceListener {
+ public:
+  virtual ~DeviceListener() = default;
+  /// An asynchronous event of a queue pair.
+  virtual void on_event(qp::QueuePair& queue_pair, ibv_event_type event) = 0;
+};
+
+struct DeviceSettings {
+  std::uint64_t secret = 0;  // of memory keys; random, but for simulation
+  std::uint32_t first_qp_number = 2;
+  std::uint32_t queue_pairs_max = 1U << 23;
+  std::uint32_t datagram_bytes_max = 4096;
+};
+
+class Device final : private qp::QueuePairHost, private link::Sink {
+ public:
+  struct Counters {
+    std::uint64_t packets_sent = 0;
+    std::uint64_t packets_received = 0;
+    std::uint64_t without_queue_pair = 0;  // arrived for a number that nobody has
+  };
+
+  Device(const DeviceSettings& settings, link::Link& link, DeviceListener& listener)
+      : settings_(settings), link_(link), listener_(listener), regions_(settings.secret) {}
+
+  [[nodiscard]] memory::RegionTable& regions() { return regions_; }
+  /// A number for a protection domain that nobody had before.
+  std::uint32_t new_domain() { return ++domains_; }
+
+  /// PARTS: all but the number, which is given here. Null if there are queue_pairs_max.
+  qp::QueuePair* create_queue_pair(qp::QueuePairParts parts);
+  /// Its completions that were not polled go with it.
+  void destroy(qp::QueuePair& queue_pair);
+  [[nodiscard]] std::size_t queue_pair_count() const { return queue_pairs_.size(); }
+
+  /// QUEUE_PAIR got work, or a state in which it has some.
+  void note_work(qp::QueuePair& queue_pair);
+  /// True if anything happened.
+  bool drive(std::uint64_t now_ns);
+  /// When drive() has something to do, if nothing comes in before.
+  [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const;
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  struct Entry {
+    std::unique_ptr<qp::QueuePair> queue_pair;
+    bool is_ready = false;  // in ready_
+    bool is_timed = false;  // in timed_
+  };
+
+  // QueuePairHost
+  void raise(qp::QueuePair& queue_pair, ibv_event_type event) override;
+  std::optional<qp::Path> path_to(const ibv_ah_attr& address, ibv_mtu mtu) override;
+  std::uint32_t datagram_bytes_max(std::uint8_t port) override;
+  ibv_wc_status bind(qp::QueuePair& queue_pair, const queue::BindWork& work) override;
+  bool invalidate(qp::QueuePair& queue_pair, std::uint32_t key) override;
+  std::uint64_t now_ns() override { return now_ns_; }
+  // Sink
+  void on_arrival(const qp::Arrival& arrival) override;
+
+  std::uint32_t next_number();
+  void make_ready(Entry& entry);
+  void watch_timer(Entry& entry);
+  bool look_at_timers();
+  bool send_from(Entry& entry);
+
+  const DeviceSettings settings_;
+  link::Link& link_;
+  DeviceListener& listener_;
+  memory::RegionTable regions_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<Entry>> queue_pairs_;
+  std::uint32_t last_number_ = 0;
+  std::uint32_t domains_ = 0;
+  std::uint64_t now_ns_ = 0;
+  std::vector<Entry*> ready_;    // may have packets to send
+  std::vector<Entry*> in_turn_;  // within drive(): who was ready when it came
+  std::vector<Entry*> timed_;    // have a deadline, or had one lately
+  std::uint64_t next_deadline_ns_ = ~std::uint64_t{0};  // none of timed_ is earlier
+  Counters counters_;
+};
+
+}  // namespace softrdma::device

@@ -1,0 +1,41 @@
+// Link: what a device sends packets by, and gets them from. The contract of all of them: shared
+// memory, UDP, simulated.
+//
+// Ownership: a packet's payload is read before send() returns. Threads: the device's lock; only
+// wake-ups come from elsewhere.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "softrdma/qp/context.hpp"
+#include "softrdma/qp/queue_pair.hpp"
+
+namespace softrdma::link {
+
+/// Where packets that came are taken to.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// The payload is valid until this returns.
+  virtual void on_arrival(const qp::Arrival& arrival) = 0;
+};
+
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  /// What the way to ADDRESS allows, for packets of MTU between hosts; nothing if it leads nowhere.
+  [[nodiscard]] virtual std::optional<qp::Path> path_to(const ibv_ah_attr& address,
+                                                        ibv_mtu mtu) const = 0;
+  /// Whether a packet to ADDRESS can be sent now. It says so again, once there is room, by poll().
+  [[nodiscard]] virtual bool has_room(const ibv_ah_attr& address) const = 0;
+  /// After has_room(). What is lost on the way, nobody tells.
+  virtual void send(const qp::Outgoing& packet, const ibv_ah_attr& address) = 0;
+  /// Gives what has come to SINK; true if there was anything, or room came to be.
+  virtual bool poll(Sink& sink, std::uint64_t now_ns) = 0;
+};
+
+}  // namespace softrdma::link

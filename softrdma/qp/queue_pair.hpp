@@ -1,0 +1,141 @@
+// QueuePair: its state and attributes, its queues, and whoever sends and receives for its type.
+//
+// Ownership: of its work queues; completion queues, shared receive queue, regions and host are
+// borrowed and outlive it. Threads: the adapter's lock.
+// Errors: as the verbs have them: 0, or an errno.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "softrdma/qp/context.hpp"
+#include "softrdma/qp/datagram.hpp"
+#include "softrdma/qp/receive.hpp"
+#include "softrdma/qp/requester.hpp"
+#include "softrdma/qp/responder.hpp"
+#include "softrdma/queue/completion_queue.hpp"
+#include "softrdma/queue/shared_receive_queue.hpp"
+#include "softrdma/queue/work.hpp"
+
+namespace softrdma::qp {
+
+class QueuePair;
+
+/// What the way to a peer allows.
+struct Path {
+  std::uint32_t segment_bytes = 0;
+  std::uint32_t window_packets = 0;
+};
+
+/// The adapter around a queue pair.
+class QueuePairHost {
+ public:
+  virtual ~QueuePairHost() = default;
+  virtual void raise(QueuePair& queue_pair, ibv_event_type event) = 0;
+  /// Nothing if ADDRESS leads nowhere that is known.
+  virtual std::optional<Path> path_to(const ibv_ah_attr& address, ibv_mtu mtu) = 0;
+  /// Payload of a datagram on PORT, at most.
+  virtual std::uint32_t datagram_bytes_max(std::uint8_t port) = 0;
+  virtual ibv_wc_status bind(QueuePair& queue_pair, const queue::BindWork& work) = 0;
+  /// Ends KEY, which the peer or the program asks for. False if it may not be ended so.
+  virtual bool invalidate(QueuePair& queue_pair, std::uint32_t key) = 0;
+  virtual std::uint64_t now_ns() = 0;
+};
+
+/// With what a queue pair is made. Pointers may be null where the type needs none.
+struct QueuePairParts {
+  std::uint32_t number = 0;
+  std::uint32_t domain = 0;
+  ibv_qp_type type = IBV_QPT_RC;
+  ibv_qp_cap cap{};
+  bool signals_all = false;
+  queue::CompletionQueue* send_completions = nullptr;
+  queue::CompletionQueue* receive_completions = nullptr;
+  queue::SharedReceiveQueue* shared_receives = nullptr;
+};
+
+class QueuePair final : private RequesterListener,
+                        private ResponderListener,
+                        private ReceiveSource {
+ public:
+  QueuePair(const QueuePairParts& parts, const memory::RegionTable& regions, QueuePairHost& host);
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+
+  /// ibv_modify_qp; EINVAL if the change of state does not exist, lacks an attribute or has one too
+  /// many.
+  int modify(const ibv_qp_attr& attributes, int mask);
+  void query(ibv_qp_attr* attributes) const;
+
+  /// Whether post_send() would take REQUEST, were there room: 0 or EINVAL.
+  [[nodiscard]] int check_send(const ibv_send_wr& request, const ibv_ah_attr* address) const;
+  [[nodiscard]] std::size_t free_sends() const { return sends_.capacity() - sends_.size(); }
+  /// One work request, without its successors. EINVAL: the state, the type or the caps do not allow
+  /// it; ENOMEM: the queue is full.
+  int post_send(const ibv_send_wr& request, const ibv_ah_attr* address);
+  int post_receive(const ibv_recv_wr& request);
+
+  /// Where the next packet goes, if next() has one; null: it has none.
+  [[nodiscard]] const ibv_ah_attr* destination();
+  /// The next packet to send; false if there is none at NOW.
+  bool next(std::uint64_t now_ns, Outgoing* out);
+  void on_arrival(const Arrival& arrival, std::uint64_t now_ns);
+  void on_time(std::uint64_t now_ns);
+  [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const;
+  /// Its owner says that it is in error (a fault, a port that is gone).
+  void enter_error();
+
+  [[nodiscard]] std::uint32_t number() const { return context_.number; }
+  [[nodiscard]] ibv_qp_type type() const { return parts_.type; }
+  [[nodiscard]] ibv_qp_state state() const { return state_; }
+  [[nodiscard]] std::uint32_t domain() const { return context_.domain; }
+  [[nodiscard]] const Context& context() const { return context_; }
+
+ private:
+  // Changes of state
+  bool take_attributes(const ibv_qp_attr& attributes, int mask);
+  void enter(ibv_qp_state state);
+  void reset();
+  void flush_receives();
+  // Posting
+  [[nodiscard]] bool allows(const ibv_send_wr& request) const;
+  void fill(queue::SendWork& work, const ibv_send_wr& request, const ibv_ah_attr* address);
+  // RequesterListener
+  void on_sent(const queue::SendWork& work, ibv_wc_status status) override;
+  void on_send_failure() override;
+  ibv_wc_status do_local(queue::SendWork& work) override;
+  void on_drained() override;
+  // ResponderListener
+  void on_received(const Received& received) override;
+  void on_established() override;
+  void on_receive_failure(std::optional<ibv_event_type> event) override;
+  bool invalidate(std::uint32_t key) override;
+  // ReceiveSource
+  bool take_receive(std::uint32_t receive_queue, std::uint64_t* id,
+                    std::vector<ibv_sge>* entries) override;
+
+  void complete(queue::CompletionQueue* completions, const queue::Completion& completion);
+  void flush_sends();
+
+  QueuePairParts parts_;
+  QueuePairHost& host_;
+  ibv_qp_state state_ = IBV_QPS_RESET;
+  ibv_qp_attr attributes_{};
+  bool tells_when_drained_ = false;
+  Context context_;
+  queue::SendQueue sends_;
+  queue::ReceiveQueue receives_;
+
+  /// The two halves of a connected queue pair; of XRC there is one.
+  struct Connected {
+    Requester requester;
+    Responder responder;
+  };
+  std::variant<std::monostate, Connected, Datagram> halves_;
+};
+
+}  // namespace softrdma::qp
