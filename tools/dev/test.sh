@@ -4,7 +4,7 @@
 # that fails without having counted a failure (a build error, a crash) counts as one. To add a
 # section: write section_NAME and put NAME into `sections` or `nightly_sections`.
 results=build/results
-sections=(lint generated multirank abi fault simulation other mpi4py asan-ubsan threads fuzz)
+sections=(lint generated multirank abi fault simulation other softrdma mpi4py asan-ubsan threads fuzz)
 nightly_sections=(tidy clang)
 fuzz_seconds=20 # for all targets together
 
@@ -51,6 +51,13 @@ section_abi() {
 section_fault() { ctest_section fault release -L '^fault$'; }
 section_simulation() { ctest_section simulation release -L '^(sim|simulation)$'; }
 section_other() { ctest_section other release -LE "^($labels)\$"; }
+
+# Programs of others on the RDMA device in user space.
+section_softrdma() {
+  build release softrdma
+  "$python" softrdma/tests/programs.py --library build/release/lib/libsoftrdma.so \
+    --work build/softrdma --counts "$results/softrdma.counts"
+}
 
 # The tests beside the code run in this build alone: it finds whatever the others would, and more.
 section_asan-ubsan() {

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Programs of others, unmodified, on softrdma.
+
+    programs.py --library LIBSOFTRDMA --work DIR [--counts FILE]
+
+Each runs with LD_PRELOAD, says what was started, and has a time limit. Debian has them: ibv_devices
+and ibv_devinfo (ibverbs-utils), the tests of pyverbs (python3-pyverbs, among its documents).
+"""
+import argparse
+import collections
+import gzip
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+# What the tests of pyverbs may skip, and why. A skip for any other reason fails.
+SKIPS = {
+    r"non MLX5 device|not an MLX5 device|non EFA device|Converting timestamp": "tests of other devices",
+    r"\bODP\b": "memory is never pinned, so that there is nothing to page on demand",
+    r"Device memory is not supported": "there is no memory of the device's own",
+    r"dmabuf|/dev/dri": "there are no GPUs here",
+    r"doesn't have net interface": "connection manager: not there yet",
+    r"Must be run by root on Ethernet|RAW QP": "raw packets: no such queue pairs",
+    r"XRCD": "XRC: not there yet",
+    r"Extended QP is not supported": "atomic writes: not there yet",
+    r"Parent Domain": "queues in memory of the program's allocators: not there",
+    r"Extended CQ is not supported": "tag matching: not there yet",
+    r"huge pages": "this machine has no huge pages",
+    r"CUDA|GPU": "there are no GPUs here",
+    r"PCI device": "this is no PCI device",
+    r"skip RoCE test": "tests of RoCE, on InfiniBand",
+    r"bad flow|No supported port is up": "tests of RoCE, on InfiniBand",
+    r"Importing a device": "importing devices: not there yet",
+}
+PASSED_MIN = 89  # of the tests of pyverbs; fewer is a step back
+TIME_LIMIT_S = 120
+
+
+class Failure(Exception):
+    pass
+
+
+def run(library, command, **options):
+    print("started:", " ".join(map(str, command)), flush=True)
+    try:
+        done = subprocess.run(command, env={**os.environ, "LD_PRELOAD": str(library)}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=TIME_LIMIT_S, **options)
+    except subprocess.TimeoutExpired as late:
+        raise Failure(f"{command[0]}: not done after {TIME_LIMIT_S} s") from late
+    if done.returncode < 0:
+        raise Failure(f"{command[0]}: ended by signal {-done.returncode}\n{done.stdout[-2000:]}")
+    return done
+
+
+def check_listing(library):
+    done = run(library, ["ibv_devices"])
+    if not re.search(r"^\s+softrdma0\s+[0-9a-f]{16}$", done.stdout, re.MULTILINE):
+        raise Failure(f"ibv_devices shows no softrdma0:\n{done.stdout}")
+    done = run(library, ["ibv_devinfo", "-v"])
+    for wanted in (r"hca_id:\s+softrdma0", r"state:\s+PORT_ACTIVE", r"GID\[\s+0\]:\s+fe80:"):
+        if done.returncode != 0 or not re.search(wanted, done.stdout):
+            raise Failure(f"ibv_devinfo -v shows no '{wanted}':\n{done.stdout}")
+
+
+def pyverbs_tests(work):
+    """The tests as Debian ships them, unpacked to a folder of ours."""
+    documents = pathlib.Path("/usr/share/doc/rdma-core/tests")
+    if not documents.is_dir():
+        # Where dpkg leaves documents out, the package still has them.
+        subprocess.run(["apt-get", "download", "-qq", "python3-pyverbs"], cwd=work, check=True)
+        package = next(work.glob("python3-pyverbs_*.deb"))
+        subprocess.run(["dpkg", "-x", package, work / "pyverbs"], check=True)
+        documents = work / "pyverbs/usr/share/doc/rdma-core/tests"
+    tests = work / "tests"
+    shutil.rmtree(tests, ignore_errors=True)
+    shutil.copytree(documents, tests)
+    for packed in tests.glob("*.gz"):
+        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+    return tests
+
+
+def check_pyverbs(library, work):
+    """Returns passed and skipped; prints each reason to skip and how often it was given."""
+    tests = pyverbs_tests(work)
+    done = run(library, ["/usr/bin/python3", tests / "run_tests.py", "-v"], cwd=work)
+    log = work / "pyverbs.log"
+    log.write_text(done.stdout)
+    passed = len(re.findall(r"\.\.\. ok$", done.stdout, re.MULTILINE))
+    reasons = collections.Counter()
+    for given in re.findall(r"\.\.\. skipped (.*)$", done.stdout, re.MULTILINE):
+        known = [why for pattern, why in SKIPS.items() if re.search(pattern, given, re.IGNORECASE)]
+        if not known:
+            raise Failure(f"a test of pyverbs was skipped: {given}; SKIPS has no reason for that")
+        reasons[known[0]] += 1
+    for why, times in reasons.most_common():
+        print(f"  {times:4} skipped: {why}")
+    failed = re.findall(r"^(?:FAIL|ERROR): .*$", done.stdout, re.MULTILINE)
+    if done.returncode != 0 or failed:
+        raise Failure("\n".join(["tests of pyverbs failed:", *failed, f"see {log}"]))
+    if passed < PASSED_MIN:
+        raise Failure(f"{passed} tests of pyverbs passed; {PASSED_MIN} did before; see {log}")
+    print(f"  {passed} tests of pyverbs passed")
+    return passed, reasons.total()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", type=pathlib.Path, required=True)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--counts", type=pathlib.Path, help="append 'passed failed skipped'")
+    options = parser.parse_args()
+    library = options.library.resolve()
+    work = options.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+
+    passed = failed = skipped = 0
+    checks = (lambda: check_listing(library), lambda: check_pyverbs(library, work))
+    for check in checks:
+        try:
+            more, left_out = check() or (1, 0)
+            passed += more
+            skipped += left_out
+        except Failure as failure:
+            print(f"FAILED: {failure}", file=sys.stderr)
+            failed += 1
+    if options.counts:
+        with options.counts.open("a") as file:
+            file.write(f"{passed} {failed} {skipped}\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

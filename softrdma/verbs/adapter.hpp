@@ -1,0 +1,96 @@
+// Adapter: a device as a program of the verbs sees it: its name and limits, its lock and clock, and
+// a thread that drives it when a timer runs out while nobody polls.
+//
+// Ownership: one per device and process, until the process ends. Threads: every member but the
+// constant ones is used under lock().
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "platform/clock.hpp"
+#include "softrdma/device/device.hpp"
+#include "softrdma/link/identity.hpp"
+#include "softrdma/link/loop.hpp"
+
+namespace softrdma::verbs {
+
+struct AdapterSettings {
+  std::uint64_t guid = 0;    // random
+  std::uint64_t secret = 0;  // random: of memory keys
+  std::uint32_t first_qp_number = 2;
+  bool is_ethernet = false;
+  std::uint8_t ports = 1;
+};
+
+/// Told of events of the queue pairs that it has.
+class EventListener {
+ public:
+  virtual ~EventListener() = default;
+  virtual void on_event(ibv_event_type event) = 0;
+};
+
+class Adapter final : private device::DeviceListener {
+ public:
+  explicit Adapter(const AdapterSettings& settings);
+  ~Adapter() override;
+  Adapter(const Adapter&) = delete;
+  Adapter& operator=(const Adapter&) = delete;
+
+  // Constant
+  [[nodiscard]] std::uint64_t guid() const { return settings_.guid; }
+  /// Null if there is no port NUMBER, counted from 1.
+  [[nodiscard]] const link::PortIdentity* port(std::uint32_t number) const {
+    return number == 0 || number > ports_.size() ? nullptr : &ports_[number - 1];
+  }
+  [[nodiscard]] std::uint8_t port_count() const { return settings_.ports; }
+  [[nodiscard]] static std::uint64_t now_ns() { return hawser::platform::monotonic_ns(); }
+
+  /// Held for as long as anything below is used.
+  [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
+  /// What fork() locked, in parent and child.
+  void unlock_after_fork() { mutex_.unlock(); }
+  [[nodiscard]] device::Device& device() { return device_; }
+  /// Once around; true if anything moved.
+  bool drive();
+  /// Until nothing moves, but not for ever.
+  void drive_on();
+  /// The same, after QUEUE_PAIR got work.
+  void drive_for(qp::QueuePair& queue_pair) {
+    device_.note_work(queue_pair);
+    drive_on();
+  }
+  /// Waits, without the lock, until somebody called changed().
+  void wait(std::unique_lock<std::mutex>& lock) { changed_.wait(lock); }
+  void changed() { changed_.notify_all(); }
+
+  /// Events of queue pair NUMBER go to LISTENER; null: to nobody.
+  void listen(std::uint32_t number, EventListener* listener);
+
+ private:
+  void on_event(qp::QueuePair& queue_pair, ibv_event_type event) override;
+  void run_timers();
+
+  const AdapterSettings settings_;
+  const std::vector<link::PortIdentity> ports_;
+  std::mutex mutex_;
+  link::Loop link_;
+  device::Device device_;
+  std::unordered_map<std::uint32_t, EventListener*> listeners_;
+  std::condition_variable changed_;
+
+  // The thread of timers; started by the first timer.
+  std::thread thread_;
+  std::condition_variable timer_;
+  std::optional<std::uint64_t> sleeps_until_ns_;
+  bool is_ending_ = false;
+};
+
+}  // namespace softrdma::verbs

@@ -1,0 +1,48 @@
+// The functions of the verbs that programs reach through a context, and what the exported ones
+// share. Their contracts are those of libibverbs: its manual pages, section 3.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+#include <cstdint>
+
+/// A function of the interface of libibverbs.
+#define SOFTRDMA_EXPORT extern "C" __attribute__((visibility("default")))
+
+// Macros of verbs.h that stand before functions of ours.
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+namespace softrdma::verbs {
+
+int poll_cq(ibv_cq* cq, int entries, ibv_wc* completions);
+int req_notify_cq(ibv_cq* cq, int solicited_only);
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes);
+int post_send(ibv_qp* qp, ibv_send_wr* work, ibv_send_wr** bad);
+int post_recv(ibv_qp* qp, ibv_recv_wr* work, ibv_recv_wr** bad);
+int post_srq_recv(ibv_srq* srq, ibv_recv_wr* work, ibv_recv_wr** bad);
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type);
+int dealloc_mw(ibv_mw* mw);
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind);
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes);
+int dealloc_td(ibv_td* td);
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes);
+int query_rt_values(ibv_context* context, ibv_values_ex* values);
+int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attributes,
+               std::size_t bytes);
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
+                    ibv_device_attr_ex* attributes, std::size_t bytes);
+
+/// Sets errno; what a function that returns a pointer returns then.
+std::nullptr_t refuse(int error);
+
+// What the device says of itself; queue pairs and queues beyond it are refused.
+inline constexpr int work_max = 1 << 15;
+inline constexpr int completions_max = 1 << 22;
+inline constexpr int inline_bytes_max = 1024;
+inline constexpr std::uint32_t message_bytes_max = 1U << 31;
+
+}  // namespace softrdma::verbs

@@ -1,0 +1,121 @@
+#include "softrdma/verbs/process.hpp"
+
+#include <pthread.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "platform/file.hpp"
+
+namespace softrdma::verbs {
+namespace {
+
+constexpr int devices_max = 64;
+constexpr int ports_max = 16;
+
+bool lost = false;
+
+std::optional<int> number_from(const char* name, int least, int most) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr) return least;
+  const std::string_view view(text);
+  int value = 0;
+  const auto [end, error] = std::from_chars(view.begin(), view.end(), value);
+  if (error == std::errc() && end == view.end() && least <= value && value <= most) return value;
+  std::fprintf(stderr, "softrdma: %s is \"%s\"; it has to be a number from %d to %d\n", name, text,
+               least, most);
+  return std::nullopt;
+}
+
+std::optional<bool> is_ethernet() {
+  const char* const text = std::getenv("SOFTRDMA_LINK");
+  const std::string_view view(text == nullptr ? "ib" : text);
+  if (view == "ib") return false;
+  if (view == "roce") return true;
+  std::fprintf(stderr, "softrdma: SOFTRDMA_LINK is \"%s\"; it has to be ib or roce\n", text);
+  return std::nullopt;
+}
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  hawser::platform::random_bytes(std::as_writable_bytes(std::span(&number, 1)));
+  return number;
+}
+
+std::unique_ptr<ListedDevice> make_device(int index, int ports, bool ethernet) {
+  AdapterSettings settings;
+  // Locally administered, so that it is nobody else's.
+  settings.guid = (random_number() & ~std::uint64_t{0xff}) | std::uint64_t{2} << 56;
+  settings.secret = random_number();
+  settings.first_qp_number = 16;
+  settings.is_ethernet = ethernet;
+  settings.ports = static_cast<std::uint8_t>(ports);
+
+  auto device = std::make_unique<ListedDevice>();
+  device->index = index;
+  // Until the process ends: programs end with everything open.
+  device->adapter = new Adapter(settings);
+  ibv_device& visible = device->visible;
+  visible.node_type = IBV_NODE_CA;
+  visible.transport_type = IBV_TRANSPORT_IB;
+  std::snprintf(visible.name, sizeof(visible.name), "softrdma%d", index);
+  std::snprintf(visible.dev_name, sizeof(visible.dev_name), "uverbs%d", index);
+  std::snprintf(visible.dev_path, sizeof(visible.dev_path), "/sys/class/infiniband_verbs/uverbs%d",
+                index);
+  std::snprintf(visible.ibdev_path, sizeof(visible.ibdev_path), "/sys/class/infiniband/%s",
+                visible.name);
+  return device;
+}
+
+using Devices = std::vector<std::unique_ptr<ListedDevice>>;
+
+const Devices* forked = nullptr;  // what the handlers of fork() are about
+
+/// A child gets every lock free, so that destroying what it inherited does not wait for ever; but
+/// it has no device any more.
+void handle_forks(const Devices& devices) {
+  forked = &devices;
+  const auto lock_all = [] {
+    for (const auto& device : *forked) device->adapter->lock().release();
+  };
+  const auto unlock_all = [] {
+    for (const auto& device : *forked) device->adapter->unlock_after_fork();
+  };
+  const auto lose_all = [] {
+    lost = true;
+    for (const auto& device : *forked) device->adapter->unlock_after_fork();
+  };
+  ::pthread_atfork(lock_all, unlock_all, lose_all);
+}
+
+std::optional<Devices> make_devices() {
+  const std::optional<int> count = number_from("SOFTRDMA_DEVICES", 1, devices_max);
+  const std::optional<int> ports = number_from("SOFTRDMA_PORTS", 1, ports_max);
+  const std::optional<bool> ethernet = is_ethernet();
+  if (!count || !ports || !ethernet) return std::nullopt;
+  Devices devices;
+  for (int i = 0; i < *count; ++i) devices.push_back(make_device(i, *ports, *ethernet));
+  return devices;
+}
+
+}  // namespace
+
+const Devices* devices() {
+  // Never destroyed: other threads may use them while the process ends.
+  static const auto* const made = [] {
+    const auto* const all = new std::optional<Devices>(make_devices());
+    if (*all) handle_forks(**all);
+    return all;
+  }();
+  if (!*made) errno = EINVAL;
+  return *made ? &**made : nullptr;
+}
+
+bool is_lost() { return lost; }
+
+}  // namespace softrdma::verbs

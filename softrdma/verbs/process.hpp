@@ -1,0 +1,25 @@
+// The adapters of this process, as the environment asks for them: the one place of global state,
+// which functions of C without a handle need.
+//
+//   SOFTRDMA_DEVICES   how many (1)
+//   SOFTRDMA_PORTS     of each (1)
+//   SOFTRDMA_LINK      ib or roce (ib)
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "softrdma/verbs/adapter.hpp"
+#include "softrdma/verbs/objects.hpp"
+
+namespace softrdma::verbs {
+
+/// Made at the first call. Null, and errno, if the environment asks for what can't be; a sentence
+/// goes to standard error.
+const std::vector<std::unique_ptr<ListedDevice>>* devices();
+
+/// In a child of fork() the adapters are gone: their threads are.
+bool is_lost();
+
+}  // namespace softrdma::verbs

@@ -1,0 +1,298 @@
+// The verbs as a program calls them, on queue pairs that talk to one another in one process.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <infiniband/verbs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "softrdma/qp/test_masks.hpp"
+
+namespace softrdma::verbs {
+namespace {
+
+constexpr int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+class Verbs : public testing::Test {
+ protected:
+  void SetUp() override {
+    ibv_device** const list = ibv_get_device_list(nullptr);
+    ASSERT_NE(list, nullptr);
+    context = ibv_open_device(list[0]);
+    ibv_free_device_list(list);
+    ASSERT_NE(context, nullptr);
+    domain = ibv_alloc_pd(context);
+    channel = ibv_create_comp_channel(context);
+    completions = ibv_create_cq(context, 64, this, channel, 0);
+    region = ibv_reg_mr(domain, ram.data(), ram.size(), access);
+    ASSERT_TRUE(domain != nullptr && completions != nullptr && region != nullptr);
+  }
+  void TearDown() override {
+    for (ibv_qp* qp : queue_pairs) EXPECT_EQ(ibv_destroy_qp(qp), 0);
+    EXPECT_EQ(ibv_dereg_mr(region), 0);
+    EXPECT_EQ(ibv_destroy_cq(completions), 0);
+    EXPECT_EQ(ibv_destroy_comp_channel(channel), 0);
+    EXPECT_EQ(ibv_dealloc_pd(domain), 0);
+    EXPECT_EQ(ibv_close_device(context), 0);
+  }
+
+  ibv_qp* create(ibv_srq* srq = nullptr) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = attributes.recv_cq = completions;
+    attributes.srq = srq;
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.cap = {.max_send_wr = 8,
+                      .max_recv_wr = 8,
+                      .max_send_sge = 1,
+                      .max_recv_sge = 1,
+                      .max_inline_data = 32};
+    queue_pairs.push_back(ibv_create_qp(domain, &attributes));
+    return queue_pairs.back();
+  }
+  int connect(ibv_qp* qp, std::uint32_t peer) {
+    ibv_port_attr port{};
+    EXPECT_EQ(ibv_query_port(context, 1, &port), 0);
+    ibv_qp_attr attributes{};
+    attributes.port_num = attributes.ah_attr.port_num = 1;
+    attributes.ah_attr.dlid = port.lid;
+    attributes.qp_access_flags = access;
+    attributes.path_mtu = IBV_MTU_1024;
+    attributes.dest_qp_num = peer;
+    attributes.timeout = 14;
+    attributes.retry_cnt = attributes.rnr_retry = 7;
+    attributes.min_rnr_timer = 1;
+    attributes.max_rd_atomic = attributes.max_dest_rd_atomic = 1;
+    attributes.qp_state = IBV_QPS_INIT;
+    int failed = ibv_modify_qp(qp, &attributes, qp::connected_to_init);
+    attributes.qp_state = IBV_QPS_RTR;
+    failed |= ibv_modify_qp(qp, &attributes, qp::rc_to_rtr);
+    attributes.qp_state = IBV_QPS_RTS;
+    return failed | ibv_modify_qp(qp, &attributes, qp::rc_to_rts);
+  }
+  /// Two that are connected to one another.
+  std::pair<ibv_qp*, ibv_qp*> create_pair() {
+    ibv_qp* const a = create();
+    ibv_qp* const b = create();
+    EXPECT_EQ(connect(a, b->qp_num), 0);
+    EXPECT_EQ(connect(b, a->qp_num), 0);
+    return {a, b};
+  }
+  ibv_sge entry(std::size_t offset, std::uint32_t bytes) {
+    return {.addr = reinterpret_cast<std::uint64_t>(ram.data()) + offset,
+            .length = bytes,
+            .lkey = region->lkey};
+  }
+  int post_send(ibv_qp* qp, std::uint64_t id, std::size_t offset, std::uint32_t bytes) {
+    ibv_sge from = entry(offset, bytes);
+    ibv_send_wr work{};
+    work.wr_id = id;
+    work.sg_list = &from;
+    work.num_sge = 1;
+    work.opcode = IBV_WR_SEND;
+    work.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(qp, &work, &bad);
+  }
+  int post_receive(ibv_qp* qp, std::uint64_t id, std::size_t offset, std::uint32_t bytes) {
+    ibv_sge to = entry(offset, bytes);
+    ibv_recv_wr work{.wr_id = id, .next = nullptr, .sg_list = &to, .num_sge = 1};
+    ibv_recv_wr* bad = nullptr;
+    return ibv_post_recv(qp, &work, &bad);
+  }
+  std::vector<std::uint64_t> poll_ids(std::size_t count) {
+    std::vector<std::uint64_t> out;
+    for (int looks = 0; looks < 1000000 && out.size() < count; ++looks) {
+      ibv_wc completion{};
+      if (ibv_poll_cq(completions, 1, &completion) != 1) continue;
+      EXPECT_EQ(completion.status, IBV_WC_SUCCESS) << ibv_wc_status_str(completion.status);
+      out.push_back(completion.wr_id);
+    }
+    std::ranges::sort(out);
+    return out;
+  }
+
+  ibv_context* context = nullptr;
+  ibv_pd* domain = nullptr;
+  ibv_comp_channel* channel = nullptr;
+  ibv_cq* completions = nullptr;
+  ibv_mr* region = nullptr;
+  std::vector<char> ram = std::vector<char>(1 << 20);
+  std::vector<ibv_qp*> queue_pairs;
+};
+
+using Ids = std::vector<std::uint64_t>;
+
+TEST_F(Verbs, AMessageArrives) {
+  const auto [a, b] = create_pair();
+  std::fill_n(ram.begin(), 200000, 'x');
+  ASSERT_EQ(post_receive(b, 1, 500000, 200000), 0);
+  ASSERT_EQ(post_send(a, 2, 0, 200000), 0);
+  EXPECT_EQ(poll_ids(2), (Ids{1, 2}));
+  EXPECT_EQ(std::count(ram.begin() + 500000, ram.end(), 'x'), 200000);
+}
+
+TEST_F(Verbs, AReceiveThatComesLateIsWaitedForWhileNobodyPolls) {
+  const auto [a, b] = create_pair();
+  ASSERT_EQ(ibv_req_notify_cq(completions, 0), 0);
+  ASSERT_EQ(post_send(a, 2, 0, 100), 0);
+  ASSERT_EQ(post_receive(b, 1, 1000, 100), 0);
+  ibv_cq* told = nullptr;
+  void* told_context = nullptr;
+  ASSERT_EQ(ibv_get_cq_event(channel, &told, &told_context), 0);
+  EXPECT_EQ(told, completions);
+  EXPECT_EQ(told_context, this);
+  ibv_ack_cq_events(completions, 1);
+  EXPECT_EQ(poll_ids(2), (Ids{1, 2}));
+}
+
+TEST_F(Verbs, AChannelThatDoesNotBlockHasNoEvent) {
+  ASSERT_EQ(::fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+  ibv_cq* told = nullptr;
+  void* told_context = nullptr;
+  EXPECT_EQ(ibv_get_cq_event(channel, &told, &told_context), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+TEST_F(Verbs, WhatIsInUseIsNotDestroyed) {
+  create();
+  EXPECT_EQ(ibv_destroy_cq(completions), EBUSY);
+  EXPECT_EQ(ibv_dealloc_pd(domain), EBUSY);
+  EXPECT_EQ(ibv_destroy_comp_channel(channel), EBUSY);
+}
+
+TEST_F(Verbs, AnErrorIsAnEvent) {
+  ibv_srq_init_attr attributes{};
+  attributes.attr = {.max_wr = 4, .max_sge = 1, .srq_limit = 0};
+  ibv_srq* const srq = ibv_create_srq(domain, &attributes);
+  ASSERT_NE(srq, nullptr);
+  ibv_qp* const qp = create(srq);
+  EXPECT_EQ(ibv_destroy_srq(srq), EBUSY);
+  ibv_qp_attr to_error{};
+  to_error.qp_state = IBV_QPS_ERR;
+  ASSERT_EQ(ibv_modify_qp(qp, &to_error, IBV_QP_STATE), 0);
+  ibv_async_event event{};
+  ASSERT_EQ(ibv_get_async_event(context, &event), 0);
+  EXPECT_EQ(event.event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
+  EXPECT_EQ(event.element.qp, qp);
+  ibv_ack_async_event(&event);
+  EXPECT_EQ(ibv_destroy_qp(qp), 0);
+  queue_pairs.clear();
+  EXPECT_EQ(ibv_destroy_srq(srq), 0);
+}
+
+TEST_F(Verbs, RightsThatContradictOneAnotherAreRefused) {
+  constexpr int only_remote = IBV_ACCESS_REMOTE_WRITE;
+  constexpr int on_demand = IBV_ACCESS_ON_DEMAND;
+  EXPECT_EQ(ibv_reg_mr(domain, ram.data(), 10, only_remote), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(ibv_reg_mr(domain, ram.data(), 10, on_demand), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+TEST_F(Verbs, AQueueBeyondWhatTheDeviceSaysIsRefused) {
+  ibv_device_attr device{};
+  ASSERT_EQ(ibv_query_device(context, &device), 0);
+  EXPECT_EQ(ibv_create_cq(context, device.max_cqe + 1, nullptr, nullptr, 0), nullptr);
+  ibv_qp_init_attr attributes{};
+  attributes.send_cq = attributes.recv_cq = completions;
+  attributes.qp_type = IBV_QPT_RC;
+  attributes.cap.max_send_wr = static_cast<std::uint32_t>(device.max_qp_wr) + 1;
+  EXPECT_EQ(ibv_create_qp(domain, &attributes), nullptr);
+}
+
+TEST_F(Verbs, AParentDomainStandsForItsDomain) {
+  ibv_td_init_attr plain{};
+  ibv_td* const thread = ibv_alloc_td(context, &plain);
+  ASSERT_NE(thread, nullptr);
+  ibv_parent_domain_init_attr attributes{};
+  attributes.pd = domain;
+  attributes.td = thread;
+  attributes.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+  EXPECT_EQ(ibv_alloc_parent_domain(context, &attributes), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  attributes.comp_mask = 0;
+  ibv_pd* const parent = ibv_alloc_parent_domain(context, &attributes);
+  ASSERT_NE(parent, nullptr);
+  EXPECT_EQ(ibv_dealloc_td(thread), EBUSY);
+  EXPECT_EQ(ibv_dealloc_pd(domain), EBUSY);
+  // A queue pair of the parent domain uses regions of the domain.
+  ibv_pd* const own = std::exchange(domain, parent);
+  const auto [a, b] = create_pair();
+  ASSERT_EQ(post_receive(b, 1, 1000, 100), 0);
+  ASSERT_EQ(post_send(a, 2, 0, 100), 0);
+  EXPECT_EQ(poll_ids(2), (Ids{1, 2}));
+  for (ibv_qp* qp : std::exchange(queue_pairs, {})) EXPECT_EQ(ibv_destroy_qp(qp), 0);
+  domain = own;
+  EXPECT_EQ(ibv_dealloc_pd(parent), 0);
+  EXPECT_EQ(ibv_dealloc_td(thread), 0);
+}
+
+// All requests of one ibv_wr_complete are posted, or none.
+TEST_F(Verbs, ExtendedWorkIsPostedAsAWhole) {
+  ibv_qp_init_attr_ex attributes{};
+  attributes.send_cq = attributes.recv_cq = completions;
+  attributes.qp_type = IBV_QPT_RC;
+  attributes.cap = {.max_send_wr = 2,
+                    .max_recv_wr = 2,
+                    .max_send_sge = 1,
+                    .max_recv_sge = 1,
+                    .max_inline_data = 32};
+  attributes.comp_mask = unsigned{IBV_QP_INIT_ATTR_PD} | unsigned{IBV_QP_INIT_ATTR_SEND_OPS_FLAGS};
+  attributes.pd = domain;
+  attributes.send_ops_flags = IBV_QP_EX_WITH_TSO;
+  EXPECT_EQ(ibv_create_qp_ex(context, &attributes), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  attributes.send_ops_flags = IBV_QP_EX_WITH_SEND;
+  ibv_qp* const a = ibv_create_qp_ex(context, &attributes);
+  ASSERT_NE(a, nullptr);
+  queue_pairs.push_back(a);
+  ibv_qp* const b = create();
+  ASSERT_EQ(connect(a, b->qp_num), 0);
+  ASSERT_EQ(connect(b, a->qp_num), 0);
+  for (std::uint64_t id = 10; id < 12; ++id) ASSERT_EQ(post_receive(b, id, 1000, 100), 0);
+  ibv_qp_ex* const extended = ibv_qp_to_qp_ex(a);
+  const auto add = [&](std::uint64_t id) {
+    extended->wr_id = id;
+    extended->wr_flags = IBV_SEND_SIGNALED;
+    ibv_wr_send(extended);
+    char text[] = "inline";
+    ibv_wr_set_inline_data(extended, text, sizeof(text));
+  };
+  ibv_wr_start(extended);
+  for (std::uint64_t id = 1; id < 4; ++id) add(id);
+  EXPECT_EQ(ibv_wr_complete(extended), ENOMEM);
+  ibv_wr_start(extended);
+  add(5);
+  ibv_wr_abort(extended);
+  ibv_wr_start(extended);
+  for (std::uint64_t id = 6; id < 8; ++id) add(id);
+  EXPECT_EQ(ibv_wr_complete(extended), 0);
+  EXPECT_EQ(poll_ids(4), (Ids{6, 7, 10, 11}));
+  EXPECT_STREQ(ram.data() + 1000, "inline");
+}
+
+// A child has no device, says so, and ends in peace.
+TEST_F(Verbs, AChildHasLostTheDevice) {
+  const auto [a, b] = create_pair();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ibv_wc completion{};
+    const bool is_right = ibv_get_device_list(nullptr) == nullptr && errno == ENODEV &&
+                          ibv_poll_cq(completions, 1, &completion) < 0 &&
+                          post_send(a, 1, 0, 1) == ENODEV && ibv_dereg_mr(region) == 0;
+    ::_exit(is_right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(post_receive(b, 1, 1000, 100), 0);
+  ASSERT_EQ(post_send(a, 2, 0, 100), 0);
+  EXPECT_EQ(poll_ids(2), (Ids{1, 2}));
+}
+
+}  // namespace
+}  // namespace softrdma::verbs
