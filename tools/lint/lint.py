@@ -30,12 +30,17 @@ class Tree:
     def __init__(self, root, build=None):
         self.root = pathlib.Path(root).resolve()
         self.build = pathlib.Path(build).resolve() if build else None
-        listing = subprocess.run(
-            ["git", "-c", "safe.directory=*", "ls-files", "-z", "-co", "--exclude-standard"],
-            cwd=self.root, check=True, capture_output=True, text=True).stdout
-        self.files = sorted(name for name in set(listing.split("\0"))
-                            if name and (self.root / name).is_file())
+        self.strangers = self.listed("-o")
+        self.files = sorted({*self.listed("-c"), *self.strangers})
         self.texts = {}
+
+    def listed(self, which):
+        """Names of the files that git tracks (-c), or does not and would (-o)."""
+        listing = subprocess.run(
+            ["git", "-c", "safe.directory=*", "ls-files", "-z", which, "--exclude-standard"],
+            cwd=self.root, check=True, capture_output=True, text=True).stdout
+        return sorted(name for name in set(listing.split("\0"))
+                      if name and (self.root / name).is_file())
 
     def text(self, name):
         """The text of a file; empty for one that is not text."""
@@ -287,6 +292,15 @@ def check_readmes(tree):
             yield f"{readme}:{README_LINES_MAX + 1}: has {count} lines, {README_LINES_MAX} at most"
 
 
+# ---------------------------------------------------------------- tracked
+
+
+def check_tracked(tree):
+    """Git knows every file that is not ignored: what it does not know, a clone lacks."""
+    for name in tree.strangers:
+        yield f"{name}:1: git does not know it; git add it, or remove it"
+
+
 # ---------------------------------------------------------------- words
 
 WORDS = [
@@ -357,6 +371,7 @@ CHECKS = {
     "links": check_links,
     "readmes": check_readmes,
     "words": check_words,
+    "tracked": check_tracked,
 }
 
 

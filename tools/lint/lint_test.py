@@ -146,6 +146,16 @@ class Words(LintTest):
         self.expect(lint.check_words, "src/base/a.cpp:1: '/work/'", "src/base/a.cpp:2: 'TODO'")
 
 
+class Tracked(LintTest):
+    def test_a_file_that_a_clone_would_lack(self):
+        self.write(".gitignore", "*.o\n")
+        self.write("src/base/a.o", "")
+        subprocess.run(["git", "add", "-A"], cwd=self.root, check=True)
+        self.expect(lint.check_tracked)
+        self.write("src/base/a.cpp", "")
+        self.expect(lint.check_tracked, "src/base/a.cpp:1: git does not know it")
+
+
 class CommandLine(LintTest):
     def test_counts_and_status(self):
         self.write("docs/a.md", "[dead](c.md)\n")
