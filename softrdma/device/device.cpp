@@ -19,17 +19,15 @@ constexpr std::uint64_t never = ~std::uint64_t{0};
 
 // Queue pairs
 
-std::uint32_t Device::next_number() {
-  // Numbers come back late: a packet for a queue pair that is gone should find nobody.
-  do {
-    last_number_ = std::max(last_number_ + 1, settings_.first_qp_number) & wire::number_mask;
-  } while (last_number_ < settings_.first_qp_number || queue_pairs_.contains(last_number_));
-  return last_number_;
+Device::~Device() {
+  for (const auto& [number, entry] : queue_pairs_) numbers_.give_back(number);
 }
 
 QueuePair* Device::create_queue_pair(qp::QueuePairParts parts) {
   if (queue_pairs_.size() >= settings_.queue_pairs_max) return nullptr;
-  parts.number = next_number();
+  const std::optional<std::uint32_t> number = numbers_.take();
+  if (!number) return nullptr;
+  parts.number = *number;
   auto entry = std::make_unique<Entry>();
   qp::QueuePairHost& host = *this;
   entry->queue_pair = std::make_unique<QueuePair>(parts, regions_, host);
@@ -46,6 +44,7 @@ void Device::destroy(QueuePair& queue_pair) {
   Entry* const entry = found->second.get();
   std::erase(ready_, entry);
   std::erase(timed_, entry);
+  numbers_.give_back(queue_pair.number());
   queue_pairs_.erase(found);
 }
 
@@ -138,8 +137,8 @@ bool Device::send_from(Entry& entry) {
   qp::Outgoing out;
   bool sent = false;
   for (int i = 0; i < packets_in_a_row_max; ++i) {
-    const ibv_ah_attr* const destination = queue_pair.destination();
-    if (destination == nullptr) break;
+    const std::optional<qp::Destination> destination = queue_pair.destination();
+    if (!destination) break;
     if (!link_.has_room(*destination)) {
       make_ready(entry);
       break;
@@ -155,8 +154,9 @@ bool Device::send_from(Entry& entry) {
 }
 
 std::optional<std::uint64_t> Device::deadline_ns() const {
-  if (next_deadline_ns_ == never) return std::nullopt;
-  return next_deadline_ns_;
+  const std::uint64_t deadline = std::min(next_deadline_ns_, link_.deadline_ns().value_or(never));
+  if (deadline == never) return std::nullopt;
+  return deadline;
 }
 
 }  // namespace softrdma::device

@@ -2,8 +2,8 @@
 //
 // Somebody drives it: each call takes in what has come, looks at the timers and sends what may go.
 // It owns no thread and no clock.
-// Ownership: of its queue pairs and regions; link and listener are borrowed. Threads: under one
-// lock, its owner's.
+// Ownership: of its queue pairs and regions; link, numbers and listener are borrowed. Threads:
+// under one lock, its owner's.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "softrdma/link/link.hpp"
+#include "softrdma/link/numbers.hpp"
 #include "softrdma/memory/region_table.hpp"
 #include "softrdma/qp/queue_pair.hpp"
 
@@ -29,7 +31,6 @@ class DeviceListener {
 
 struct DeviceSettings {
   std::uint64_t secret = 0;  // of memory keys; random, but for simulation
-  std::uint32_t first_qp_number = 2;
   std::uint32_t queue_pairs_max = 1U << 23;
   std::uint32_t datagram_bytes_max = 4096;
 };
@@ -42,8 +43,16 @@ class Device final : private qp::QueuePairHost, private link::Sink {
     std::uint64_t without_queue_pair = 0;  // arrived for a number that nobody has
   };
 
-  Device(const DeviceSettings& settings, link::Link& link, DeviceListener& listener)
-      : settings_(settings), link_(link), listener_(listener), regions_(settings.secret) {}
+  Device(const DeviceSettings& settings, link::Link& link, link::Numbers& numbers,
+         DeviceListener& listener)
+      : settings_(settings),
+        link_(link),
+        numbers_(numbers),
+        listener_(listener),
+        regions_(settings.secret) {}
+  ~Device() override;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
 
   [[nodiscard]] memory::RegionTable& regions() { return regions_; }
   /// A number for a protection domain that nobody had before.
@@ -54,6 +63,9 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   /// Its completions that were not polled go with it.
   void destroy(qp::QueuePair& queue_pair);
   [[nodiscard]] std::size_t queue_pair_count() const { return queue_pairs_.size(); }
+
+  /// When this returns nobody copies from MEMORY, which no key opens any more.
+  void withdraw(std::span<const std::byte> memory) { link_.withdraw(memory); }
 
   /// QUEUE_PAIR got work, or a state in which it has some.
   void note_work(qp::QueuePair& queue_pair);
@@ -77,10 +89,10 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   ibv_wc_status bind(qp::QueuePair& queue_pair, const queue::BindWork& work) override;
   bool invalidate(qp::QueuePair& queue_pair, std::uint32_t key) override;
   std::uint64_t now_ns() override { return now_ns_; }
+  void withdraw_payloads() override { link_.withdraw_all(); }
   // Sink
   void on_arrival(const qp::Arrival& arrival) override;
 
-  std::uint32_t next_number();
   void make_ready(Entry& entry);
   void watch_timer(Entry& entry);
   bool look_at_timers();
@@ -88,10 +100,10 @@ class Device final : private qp::QueuePairHost, private link::Sink {
 
   const DeviceSettings settings_;
   link::Link& link_;
+  link::Numbers& numbers_;
   DeviceListener& listener_;
   memory::RegionTable regions_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Entry>> queue_pairs_;
-  std::uint32_t last_number_ = 0;
   std::uint32_t domains_ = 0;
   std::uint64_t now_ns_ = 0;
   std::vector<Entry*> ready_;    // may have packets to send

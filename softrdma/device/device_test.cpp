@@ -25,7 +25,7 @@ class Host final : DeviceListener, queue::CompletionListener {
       : lid(host_lid),
         ram(ram_bytes),
         link_(network.join(host_lid)),
-        device({.secret = host_lid}, *link_, *this),
+        device({.secret = host_lid}, *link_, numbers_, *this),
         domain(device.new_domain()),
         key(*device.regions().insert({.address = reinterpret_cast<std::uint64_t>(ram.data()),
                                       .bytes = ram.size(),
@@ -121,6 +121,7 @@ class Host final : DeviceListener, queue::CompletionListener {
 
  public:
   queue::CompletionQueue completions{4096, *this};
+  link::OwnNumbers numbers_;
   Device device;
   const std::uint32_t domain;
   const std::uint32_t key;

@@ -1,14 +1,17 @@
 // Link: what a device sends packets by, and gets them from. The contract of all of them: shared
 // memory, UDP, simulated.
 //
-// Ownership: a packet's payload is read before send() returns. Threads: the device's lock; only
+// Ownership: a packet's payload is read before send() returns if its service is unreliable; else
+// until it is answered, or withdrawn. Threads: the device's lock; only
 // wake-ups come from elsewhere.
 #pragma once
 
 #include <infiniband/verbs.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "softrdma/qp/context.hpp"
 #include "softrdma/qp/queue_pair.hpp"
@@ -30,12 +33,19 @@ class Link {
   /// What the way to ADDRESS allows, for packets of MTU between hosts; nothing if it leads nowhere.
   [[nodiscard]] virtual std::optional<qp::Path> path_to(const ibv_ah_attr& address,
                                                         ibv_mtu mtu) const = 0;
-  /// Whether a packet to ADDRESS can be sent now. It says so again, once there is room, by poll().
-  [[nodiscard]] virtual bool has_room(const ibv_ah_attr& address) const = 0;
+  /// Whether a packet for DESTINATION can be sent now.
+  [[nodiscard]] virtual bool has_room(const qp::Destination& destination) = 0;
   /// After has_room(). What is lost on the way, nobody tells.
   virtual void send(const qp::Outgoing& packet, const ibv_ah_attr& address) = 0;
   /// Gives what has come to SINK; true if there was anything, or room came to be.
   virtual bool poll(Sink& sink, std::uint64_t now_ns) = 0;
+  /// Returns when nobody reads MEMORY any more as the payload of a packet that was sent, nor will;
+  /// such a packet counts as lost.
+  virtual void withdraw(std::span<const std::byte> /*memory*/) {}
+  /// The same for all memory.
+  virtual void withdraw_all() {}
+  /// When poll() has something to do though nothing comes in; nothing: not by itself.
+  [[nodiscard]] virtual std::optional<std::uint64_t> deadline_ns() const { return std::nullopt; }
 };
 
 }  // namespace softrdma::link

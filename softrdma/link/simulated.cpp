@@ -36,9 +36,11 @@ class SimulatedNetwork::Port final : public Link {
   std::optional<qp::Path> path_to(const ibv_ah_attr& address, ibv_mtu mtu) const override {
     if (!network_.hosts_.contains(address.dlid)) return std::nullopt;
     return qp::Path{.segment_bytes = 128U << mtu,
+                    .unreliable_segment_bytes = 128U << mtu,
                     .window_packets = network_.settings_.window_packets};
   }
-  bool has_room(const ibv_ah_attr& address) const override {
+  bool has_room(const qp::Destination& destination) override {
+    const ibv_ah_attr& address = *destination.address;
     const auto host = network_.hosts_.find(address.dlid);
     return host == network_.hosts_.end() || host->second.size() < network_.settings_.packets_max;
   }

@@ -1,23 +1,20 @@
 #include "softrdma/memory/scatter_gather.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace softrdma::memory {
 namespace {
 
-/// VISIT(memory, bytes) for each contiguous part of [offset, offset + bytes); opens all of them
-/// before it visits the first.
-template <class Visit>
-ibv_wc_status for_each_part(const Owner& owner, std::span<const ibv_sge> entries,
-                            std::uint64_t offset, std::size_t bytes, unsigned rights,
-                            Visit&& visit) {
-  struct Part {
-    std::byte* memory;
-    std::size_t bytes;
-  };
-  std::array<Part, entries_max> parts;
+/// Where the parts of [offset, offset + bytes) lie.
+struct Parts {
+  std::array<std::span<std::byte>, entries_max> memory;
   std::size_t count = 0;
+
+  [[nodiscard]] std::span<const std::span<std::byte>> all() const { return {memory.data(), count}; }
+};
+
+ibv_wc_status open_parts(const Owner& owner, std::span<const ibv_sge> entries, std::uint64_t offset,
+                         std::size_t bytes, unsigned rights, Parts* out) {
   for (const ibv_sge& entry : entries) {
     if (bytes == 0) break;
     if (offset >= entry.length) {
@@ -28,13 +25,11 @@ ibv_wc_status for_each_part(const Owner& owner, std::span<const ibv_sge> entries
     const Opened opened = owner.regions.open(entry.lkey, entry.addr + offset, part,
                                              {owner.domain, owner.queue_pair, rights});
     if (!opened.ok()) return IBV_WC_LOC_PROT_ERR;
-    parts[count++] = {opened.memory, part};
+    out->memory[out->count++] = {opened.memory, part};
     bytes -= part;
     offset = 0;
   }
-  if (bytes != 0) return IBV_WC_LOC_LEN_ERR;
-  for (std::size_t i = 0; i < count; ++i) visit(parts[i].memory, parts[i].bytes);
-  return IBV_WC_SUCCESS;
+  return bytes == 0 ? IBV_WC_SUCCESS : IBV_WC_LOC_LEN_ERR;
 }
 
 }  // namespace
@@ -47,19 +42,20 @@ std::uint64_t total_bytes(std::span<const ibv_sge> entries) {
 
 ibv_wc_status gather(const Owner& owner, std::span<const ibv_sge> entries, std::uint64_t offset,
                      std::size_t bytes, Pieces* out) {
-  return for_each_part(owner, entries, offset, bytes, 0,
-                       [&](const std::byte* memory, std::size_t part) {
-                         out->add({memory, part});
-                       });
+  Parts parts;
+  const ibv_wc_status status = open_parts(owner, entries, offset, bytes, 0, &parts);
+  if (status != IBV_WC_SUCCESS) return status;
+  for (const std::span<std::byte> part : parts.all()) out->add(part);
+  return IBV_WC_SUCCESS;
 }
 
-ibv_wc_status scatter(const Owner& owner, std::span<const ibv_sge> entries, std::uint64_t offset,
-                      std::span<const std::byte> payload) {
-  return for_each_part(owner, entries, offset, payload.size(), IBV_ACCESS_LOCAL_WRITE,
-                       [&](std::byte* memory, std::size_t part) {
-                         std::memcpy(memory, payload.data(), part);
-                         payload = payload.subspan(part);
-                       });
+std::optional<ibv_wc_status> scatter(const Owner& owner, std::span<const ibv_sge> entries,
+                                     std::uint64_t offset, const wire::Payload& payload) {
+  Parts parts;
+  const ibv_wc_status status =
+      open_parts(owner, entries, offset, payload.size(), IBV_ACCESS_LOCAL_WRITE, &parts);
+  if (status == IBV_WC_SUCCESS && !payload.read(parts.all())) return std::nullopt;
+  return status;
 }
 
 }  // namespace softrdma::memory

@@ -8,10 +8,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "softrdma/memory/region_table.hpp"
+#include "softrdma/wire/payload.hpp"
 
 namespace softrdma::memory {
 
@@ -58,8 +60,9 @@ ibv_wc_status gather(const Owner& owner, std::span<const ibv_sge> entries, std::
                      std::size_t bytes, Pieces* out);
 
 /// Stores PAYLOAD at OFFSET of what ENTRIES name. Nothing is stored if it does not fit
-/// (IBV_WC_LOC_LEN_ERR) or a key does not open its part (IBV_WC_LOC_PROT_ERR).
-ibv_wc_status scatter(const Owner& owner, std::span<const ibv_sge> entries, std::uint64_t offset,
-                      std::span<const std::byte> payload);
+/// (IBV_WC_LOC_LEN_ERR) or a key does not open its part (IBV_WC_LOC_PROT_ERR). No status: the
+/// payload is not there any more, as if its packet had been lost.
+std::optional<ibv_wc_status> scatter(const Owner& owner, std::span<const ibv_sge> entries,
+                                     std::uint64_t offset, const wire::Payload& payload);
 
 }  // namespace softrdma::memory

@@ -143,7 +143,16 @@ struct Faults {
   unsigned lost = 0;
   unsigned repeated = 0;
   unsigned late = 0;
+  unsigned gone = 0;              // payloads that lie elsewhere, and are no more when they are read
   std::uint64_t lost_packet = 0;  // this one for certain, counted from 1
+};
+
+class GonePayload final : public wire::PayloadSource {
+ public:
+  bool read(std::span<const std::span<std::byte>> parts) override {
+    for (const std::span<std::byte> part : parts) std::ranges::fill(part, std::byte{0xee});
+    return false;
+  }
 };
 
 class Network {
@@ -192,9 +201,12 @@ class Network {
     if (on_the_way_.empty() || on_the_way_.begin()->first > now_ns) return false;
     const OnTheWay next = std::move(on_the_way_.begin()->second);
     on_the_way_.erase(on_the_way_.begin());
-    const auto packet = wire::parse(next.bytes);
+    auto packet = wire::parse(next.bytes);
     EXPECT_TRUE(packet);
     if (!packet) return true;
+    GonePayload nowhere;
+    if (packet->payload.size() != 0 && hits(faults_.gone))
+      packet->payload = {nowhere, packet->payload.size()};
     End& end = *ends_[next.to];
     if (packet->shape.is_request()) {
       end.responder.on_request(*packet);
@@ -578,7 +590,7 @@ TEST_P(BadNetwork, LosesNothingAndDoesNothingTwice) {
   for (int i = 0; i < 6; ++i) b.add_remote(IBV_WR_RDMA_READ, 0, 200, a, 0).flags |= IBV_SEND_FENCE;
 
   const std::size_t works = a.sends.size();
-  Network network(a, b, {.lost = 10, .repeated = 10, .late = 10}, seed);
+  Network network(a, b, {.lost = 10, .repeated = 10, .late = 10, .gone = 10}, seed);
   ASSERT_TRUE(network.run());
   EXPECT_EQ(a.sent.size(), works);
   EXPECT_TRUE(std::ranges::is_sorted(a.sent));
@@ -604,7 +616,7 @@ TEST(Unreliable, LosesWholeMessagesOnly) {
       a.fill(i * 200, 200, static_cast<std::uint8_t>(i));
       a.add(IBV_WR_SEND_WITH_IMM, i * 200, 200).immediate[0] = static_cast<std::byte>(i);
     }
-    Network network(a, b, {.lost = 10}, seed);
+    Network network(a, b, {.lost = 5, .gone = 5}, seed);
     ASSERT_TRUE(network.run());
     EXPECT_EQ(a.sent.size(), 10U);
     int last = -1;

@@ -46,6 +46,12 @@ struct Context {
   }
 };
 
+/// Who a packet is for.
+struct Destination {
+  const ibv_ah_attr* address = nullptr;
+  std::uint32_t queue_pair = 0;
+};
+
 /// A packet to be sent. Its payload lies in the sender's memory and is read at once, by whoever
 /// was given it.
 struct Outgoing {

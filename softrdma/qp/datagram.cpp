@@ -57,13 +57,15 @@ ibv_wc_status Datagram::build(SendWork& work, Outgoing* out) {
                         &out->payload);
 }
 
+/// A datagram that nobody has any more counts as one without memory; links carry them whole.
 ibv_wc_status Datagram::store(const Arrival& arrival) {
   const memory::Owner owner = context_.owner(regions_);
   if (arrival.grh) {
-    const ibv_wc_status status = memory::scatter(owner, entries_, 0, *arrival.grh);
+    const ibv_wc_status status = *memory::scatter(owner, entries_, 0, *arrival.grh);
     if (status != IBV_WC_SUCCESS) return status;
   }
-  return memory::scatter(owner, entries_, grh_bytes, arrival.packet.payload);
+  return memory::scatter(owner, entries_, grh_bytes, arrival.packet.payload)
+      .value_or(IBV_WC_LOC_PROT_ERR);
 }
 
 void Datagram::on_arrival(const Arrival& arrival) {

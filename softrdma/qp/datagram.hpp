@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "softrdma/qp/context.hpp"
@@ -43,9 +44,11 @@ class Datagram {
   /// Everything in the queue is over, as flushed.
   void flush();
 
-  /// Where the next packet goes; null if there is none to send.
-  [[nodiscard]] const ibv_ah_attr* destination() {
-    return !is_sending_ || queue_.is_empty() ? nullptr : &queue_.address(queue_.front());
+  /// Who the next packet is for; nobody if there is none to send.
+  [[nodiscard]] std::optional<Destination> destination() {
+    if (!is_sending_ || queue_.is_empty()) return std::nullopt;
+    queue::SendWork& work = queue_.front();
+    return Destination{&queue_.address(work), work.remote_qp};
   }
   /// The next packet to send; false if there is none. Its work is over.
   bool next(Outgoing* out);

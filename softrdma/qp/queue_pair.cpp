@@ -128,7 +128,8 @@ bool QueuePair::take_attributes(const ibv_qp_attr& attributes, int mask) {
     const ibv_mtu mtu = has(IBV_QP_PATH_MTU) ? attributes.path_mtu : attributes_.path_mtu;
     const std::optional<Path> path = host_.path_to(attributes.ah_attr, mtu);
     if (!path) return false;
-    context_.segment_bytes = path->segment_bytes;
+    context_.segment_bytes =
+        context_.is_reliable() ? path->segment_bytes : path->unreliable_segment_bytes;
     context_.window_packets = path->window_packets;
     attributes_.ah_attr = attributes.ah_attr;
   }
@@ -198,6 +199,7 @@ void QueuePair::enter(ibv_qp_state state) {
 }
 
 void QueuePair::reset() {
+  host_.withdraw_payloads();
   // As if it were new: what was posted is gone without a trace.
   sends_.clear();
   receives_.clear();
@@ -215,6 +217,8 @@ void QueuePair::reset() {
 void QueuePair::enter_error() {
   if (state_ == IBV_QPS_ERR) return;
   state_ = IBV_QPS_ERR;
+  // What was posted belongs to the program again.
+  host_.withdraw_payloads();
   flush_sends();
   if (auto* const connected = std::get_if<Connected>(&halves_)) {
     connected->responder.stop();
@@ -336,9 +340,9 @@ int QueuePair::post_receive(const ibv_recv_wr& request) {
 
 // Packets and time
 
-const ibv_ah_attr* QueuePair::destination() {
-  auto* const datagram = std::get_if<Datagram>(&halves_);
-  return datagram == nullptr ? &attributes_.ah_attr : datagram->destination();
+std::optional<Destination> QueuePair::destination() {
+  if (auto* const datagram = std::get_if<Datagram>(&halves_)) return datagram->destination();
+  return Destination{&attributes_.ah_attr, attributes_.dest_qp_num};
 }
 
 bool QueuePair::next(std::uint64_t now_ns, Outgoing* out) {

@@ -27,7 +27,8 @@ class QueuePair;
 
 /// What the way to a peer allows.
 struct Path {
-  std::uint32_t segment_bytes = 0;
+  std::uint32_t segment_bytes = 0;             // of what is acknowledged
+  std::uint32_t unreliable_segment_bytes = 0;  // of what is not
   std::uint32_t window_packets = 0;
 };
 
@@ -43,6 +44,9 @@ class QueuePairHost {
   virtual ibv_wc_status bind(QueuePair& queue_pair, const queue::BindWork& work) = 0;
   /// Ends KEY, which the peer or the program asks for. False if it may not be ended so.
   virtual bool invalidate(QueuePair& queue_pair, std::uint32_t key) = 0;
+  /// Returns when nobody reads memory any more as the payload of a packet that was given out, nor
+  /// will.
+  virtual void withdraw_payloads() = 0;
   virtual std::uint64_t now_ns() = 0;
 };
 
@@ -79,8 +83,8 @@ class QueuePair final : private RequesterListener,
   int post_send(const ibv_send_wr& request, const ibv_ah_attr* address);
   int post_receive(const ibv_recv_wr& request);
 
-  /// Where the next packet goes, if next() has one; null: it has none.
-  [[nodiscard]] const ibv_ah_attr* destination();
+  /// Who the next packet is for, if next() has one; nobody: it has none.
+  [[nodiscard]] std::optional<Destination> destination();
   /// The next packet to send; false if there is none at NOW.
   bool next(std::uint64_t now_ns, Outgoing* out);
   void on_arrival(const Arrival& arrival, std::uint64_t now_ns);

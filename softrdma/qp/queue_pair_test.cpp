@@ -105,13 +105,15 @@ class Adapter final : public QueuePairHost, queue::CompletionListener, queue::Li
   void raise(QueuePair&, ibv_event_type event) override { events.push_back(event); }
   std::optional<Path> path_to(const ibv_ah_attr& address, ibv_mtu mtu) override {
     if (address.dlid == 0xffff) return std::nullopt;
-    return Path{.segment_bytes = 128U << mtu, .window_packets = 8};
+    return Path{
+        .segment_bytes = 128U << mtu, .unreliable_segment_bytes = 128U << mtu, .window_packets = 8};
   }
   std::uint32_t datagram_bytes_max(std::uint8_t) override { return 256; }
   ibv_wc_status bind(QueuePair&, const queue::BindWork&) override { return IBV_WC_MW_BIND_ERR; }
   bool invalidate(QueuePair&, std::uint32_t invalidated) override {
     return regions.erase(invalidated);
   }
+  void withdraw_payloads() override {}
   std::uint64_t now_ns() override { return 1; }
   void on_completion_event() override {}
   void on_overrun() override { ++overruns; }

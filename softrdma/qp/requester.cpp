@@ -338,17 +338,21 @@ void Requester::on_read_response(const wire::Packet& packet, std::uint64_t now_n
   if (answer_before(expected, now_ns)) take_read_packet(*work, packet.payload, now_ns);
 }
 
-void Requester::take_read_packet(SendWork& work, std::span<const std::byte> payload,
+void Requester::take_read_packet(SendWork& work, const wire::Payload& payload,
                                  std::uint64_t now_ns) {
   const std::uint32_t offset = read_packets_ * context_.segment_bytes;
   if (payload.size() != std::min(work.bytes - offset, context_.segment_bytes)) {
     fail(IBV_WC_BAD_RESP_ERR);
     return;
   }
-  const ibv_wc_status status =
+  const std::optional<ibv_wc_status> status =
       memory::scatter(context_.owner(regions_), queue_.entries(work), offset, payload);
-  if (status != IBV_WC_SUCCESS) {
-    fail(status);
+  if (!status) {
+    repeat_once(now_ns);
+    return;
+  }
+  if (*status != IBV_WC_SUCCESS) {
+    fail(*status);
     return;
   }
   if (++read_packets_ == work.packets) {
@@ -369,10 +373,10 @@ void Requester::on_atomic_response(const wire::Packet& packet, std::uint64_t now
   if (!answer_before(work->first_sequence, now_ns)) return;
   std::array<std::byte, sizeof(std::uint64_t)> original;
   std::memcpy(original.data(), &packet.headers.original, original.size());
-  const ibv_wc_status status =
+  const std::optional<ibv_wc_status> status =
       memory::scatter(context_.owner(regions_), queue_.entries(*work), 0, original);
-  if (status != IBV_WC_SUCCESS) {
-    fail(status);
+  if (*status != IBV_WC_SUCCESS) {
+    fail(*status);
     return;
   }
   work->is_over = true;

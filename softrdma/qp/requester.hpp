@@ -93,8 +93,7 @@ class Requester {
   void on_not_ready(std::uint8_t timer, std::uint64_t now_ns);
   bool answer_before(std::uint32_t sequence, std::uint64_t now_ns);
   [[nodiscard]] queue::SendWork* oldest_read();
-  void take_read_packet(queue::SendWork& work, std::span<const std::byte> payload,
-                        std::uint64_t now_ns);
+  void take_read_packet(queue::SendWork& work, const wire::Payload& payload, std::uint64_t now_ns);
   void note_answered(std::uint32_t sequence, std::uint64_t now_ns);
   void note_progress(std::uint32_t packets, std::uint64_t now_ns);
   void repeat_once(std::uint64_t now_ns);

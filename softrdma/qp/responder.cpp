@@ -17,26 +17,33 @@ namespace {
 /// Answers that wait beside reads: acknowledgements fall into one another.
 constexpr std::size_t answers_beside_reads = 4;
 
-/// The last eight bytes of a message go last, as one store where they are aligned: a program that
-/// polls them finds all others in place.
-void store(std::byte* memory, std::span<const std::byte> payload, bool is_last) {
+/// The last eight bytes of a message go last, as one store where they are aligned and at hand: a
+/// program that polls them finds all others in place. False: the payload is not there any more.
+bool store(std::byte* memory, const wire::Payload& payload, bool is_last) {
   constexpr std::size_t tail_bytes = sizeof(std::uint64_t);
-  if (payload.empty()) return;
-  if (!is_last || payload.size() < tail_bytes) {
-    std::memcpy(memory, payload.data(), payload.size());
-    return;
+  const std::size_t bytes = payload.size();
+  if (!is_last || bytes < tail_bytes) {
+    const std::span<std::byte> whole(memory, bytes);
+    return payload.read({&whole, 1});
   }
-  const std::size_t body_bytes = payload.size() - tail_bytes;
-  std::memcpy(memory, payload.data(), body_bytes);
-  std::uint64_t tail;
-  std::memcpy(&tail, payload.data() + body_bytes, tail_bytes);
+  const std::size_t body_bytes = bytes - tail_bytes;
   std::byte* const end = memory + body_bytes;
+  const std::span<const std::byte> at_hand = payload.at_hand();
+  if (at_hand.empty()) {
+    // The parts are filled one after the other.
+    const std::array<std::span<std::byte>, 2> parts{{{memory, body_bytes}, {end, tail_bytes}}};
+    return payload.read(parts);
+  }
+  std::memcpy(memory, at_hand.data(), body_bytes);
+  std::uint64_t tail;
+  std::memcpy(&tail, at_hand.data() + body_bytes, tail_bytes);
   std::atomic_thread_fence(std::memory_order_release);
   if (reinterpret_cast<std::uintptr_t>(end) % tail_bytes == 0) {
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(end)).store(tail, std::memory_order_release);
   } else {
     std::memcpy(end, &tail, tail_bytes);
   }
+  return true;
 }
 
 /// Returns the value before.
@@ -152,16 +159,20 @@ void Responder::on_send(const Packet& packet) {
   if (packet.shape.starts()) {
     if (!take_receive(packet)) return;
     received_bytes_ = 0;
-    doing_ = Doing::send;
   }
-  const ibv_wc_status status =
+  const std::optional<ibv_wc_status> status =
       memory::scatter(context_.owner(regions_), entries_, received_bytes_, packet.payload);
-  if (status != IBV_WC_SUCCESS) {
-    refuse_with_receive(
-        status == IBV_WC_LOC_LEN_ERR ? NakCode::invalid_request : NakCode::remote_operation_error,
-        status);
+  if (!status) {
+    ask_again(packet);
     return;
   }
+  if (*status != IBV_WC_SUCCESS) {
+    refuse_with_receive(
+        *status == IBV_WC_LOC_LEN_ERR ? NakCode::invalid_request : NakCode::remote_operation_error,
+        *status);
+    return;
+  }
+  doing_ = Doing::send;
   received_bytes_ += packet.payload.size();
   if (packet.shape.ends()) {
     if (packet.shape.ieth && !listener_.invalidate(packet.headers.invalidated_key)) {
@@ -196,7 +207,10 @@ void Responder::on_write(const Packet& packet) {
   }
   if (packet.shape.immediate && !take_receive(packet)) return;
 
-  store(opened.memory, packet.payload, ends);
+  if (!store(opened.memory, packet.payload, ends)) {
+    ask_again(packet);
+    return;
+  }
   doing_ = Doing::write;
   write_ = {rest.address + bytes, rest.key, static_cast<std::uint32_t>(rest.bytes - bytes)};
   if (packet.shape.immediate) end_message(packet, IBV_WC_RECV_RDMA_WITH_IMM, write_bytes_);
@@ -321,6 +335,16 @@ void Responder::on_gap(const Packet& packet) {
   } else {
     expected_ = advance(expected_, 1);
   }
+}
+
+/// The payload of PACKET, whose turn it is, was not there any more: it counts as lost.
+void Responder::ask_again(const Packet& packet) {
+  if (context_.is_reliable()) {
+    on_gap(packet);
+    return;
+  }
+  drop_message();
+  expected_ = advance(expected_, 1);
 }
 
 void Responder::drop_message() {

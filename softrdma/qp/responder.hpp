@@ -86,6 +86,7 @@ class Responder {
   // Out of their turn
   void on_duplicate(const wire::Packet& packet);
   void on_gap(const wire::Packet& packet);
+  void ask_again(const wire::Packet& packet);
   void refuse(NakCode code, std::optional<ibv_event_type> event);
   void refuse_with_receive(NakCode code, ibv_wc_status status);
   void ask_to_wait();

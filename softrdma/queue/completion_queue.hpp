@@ -45,6 +45,7 @@ class CompletionQueue {
   [[nodiscard]] const Completion& front() const { return at(first_); }
   void pop() { ++first_; }
   void arm(bool solicited_only);
+  [[nodiscard]] bool is_armed() const { return armed_ != Armed::no; }
   /// False, and nothing is changed, if CAPACITY (at least 1) is less than what is in the queue.
   bool resize(std::uint32_t capacity);
   /// Takes out the completions of a queue pair that is no more.

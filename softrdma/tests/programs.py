@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Programs of others, unmodified, on softrdma.
 
-    programs.py --library LIBSOFTRDMA --work DIR [--counts FILE]
+    programs.py --library LIBSOFTRDMA --work DIR [--all] [--only WORD] [--counts FILE]
 
-Each runs with LD_PRELOAD, says what was started, and has a time limit. Debian has them: ibv_devices
-and ibv_devinfo (ibverbs-utils), the tests of pyverbs (python3-pyverbs, among its documents).
+Each runs with LD_PRELOAD, says what was started, and has a time limit. Debian has them: ibv_devices,
+ibv_devinfo and the pingpongs (ibverbs-utils), perftest, the tests of pyverbs (python3-pyverbs, among
+its documents). --all: the long forms, with all sizes. --only: those whose command has WORD in it.
 """
 import argparse
 import collections
@@ -15,6 +16,9 @@ import re
 import shutil
 import subprocess
 import sys
+
+import pairs
+from pairs import Failure
 
 # What the tests of pyverbs may skip, and why. A skip for any other reason fails.
 SKIPS = {
@@ -37,10 +41,6 @@ SKIPS = {
 }
 PASSED_MIN = 89  # of the tests of pyverbs; fewer is a step back
 TIME_LIMIT_S = 120
-
-
-class Failure(Exception):
-    pass
 
 
 def run(library, command, **options):
@@ -107,11 +107,17 @@ def check_pyverbs(library, work):
     return passed, reasons.total()
 
 
+def check_pair(library, command):
+    pairs.run_pair(library, command)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--all", action="store_true", help="the long forms")
+    parser.add_argument("--only", default="", help="programs whose command has this in it")
     parser.add_argument("--counts", type=pathlib.Path, help="append 'passed failed skipped'")
     options = parser.parse_args()
     library = options.library.resolve()
@@ -119,8 +125,13 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
 
     passed = failed = skipped = 0
-    checks = (lambda: check_listing(library), lambda: check_pyverbs(library, work))
-    for check in checks:
+    checks = {"ibv_devices": lambda: check_listing(library),
+              "pyverbs": lambda: check_pyverbs(library, work)}
+    for command in pairs.programs(options.all):
+        checks[" ".join(command)] = lambda command=command: check_pair(library, command)
+    for name, check in checks.items():
+        if options.only not in name:
+            continue
         try:
             more, left_out = check() or (1, 0)
             passed += more

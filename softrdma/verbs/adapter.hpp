@@ -1,5 +1,5 @@
-// Adapter: a device as a program of the verbs sees it: its name and limits, its lock and clock, and
-// a thread that drives it when a timer runs out while nobody polls.
+// Adapter: a device as a program of the verbs sees it: its name and limits, its lock and clock, its
+// seat among the processes of the host, and a thread that drives it while nobody polls.
 //
 // Ownership: one per device and process, until the process ends. Threads: every member but the
 // constant ones is used under lock().
@@ -7,8 +7,10 @@
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -17,15 +19,14 @@
 
 #include "platform/clock.hpp"
 #include "softrdma/device/device.hpp"
+#include "softrdma/fabric/host.hpp"
+#include "softrdma/fabric/host_link.hpp"
 #include "softrdma/link/identity.hpp"
-#include "softrdma/link/loop.hpp"
 
 namespace softrdma::verbs {
 
 struct AdapterSettings {
-  std::uint64_t guid = 0;    // random
   std::uint64_t secret = 0;  // random: of memory keys
-  std::uint32_t first_qp_number = 2;
   bool is_ethernet = false;
   std::uint8_t ports = 1;
 };
@@ -39,13 +40,13 @@ class EventListener {
 
 class Adapter final : private device::DeviceListener {
  public:
-  explicit Adapter(const AdapterSettings& settings);
+  Adapter(const AdapterSettings& settings, std::unique_ptr<fabric::Host> host);
   ~Adapter() override;
   Adapter(const Adapter&) = delete;
   Adapter& operator=(const Adapter&) = delete;
 
   // Constant
-  [[nodiscard]] std::uint64_t guid() const { return settings_.guid; }
+  [[nodiscard]] std::uint64_t guid() const { return host_->guid(); }
   /// Null if there is no port NUMBER, counted from 1.
   [[nodiscard]] const link::PortIdentity* port(std::uint32_t number) const {
     return number == 0 || number > ports_.size() ? nullptr : &ports_[number - 1];
@@ -57,16 +58,25 @@ class Adapter final : private device::DeviceListener {
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
   /// What fork() locked, in parent and child.
   void unlock_after_fork() { mutex_.unlock(); }
+  /// In a child of fork().
+  void lose() { host_->forget_in_child(); }
   [[nodiscard]] device::Device& device() { return device_; }
   /// Once around; true if anything moved.
   bool drive();
-  /// Until nothing moves, but not for ever.
+  /// Until nothing moves, but not for ever; what is left then is the thread's.
   void drive_on();
   /// The same, after QUEUE_PAIR got work.
   void drive_for(qp::QueuePair& queue_pair) {
     device_.note_work(queue_pair);
     drive_on();
   }
+  /// A program has opened the device: from now on it is driven, whether somebody polls or not.
+  void start();
+  /// A program polls, so that others need not drive. True: it should yield its core for a moment.
+  bool note_poll(bool found_something);
+  /// A completion queue got armed (+1), or is so no more (-1). While one is, the program may wait
+  /// for its event, whether it polled before or not.
+  void note_armed(int change);
   /// Waits, without the lock, until somebody called changed().
   void wait(std::unique_lock<std::mutex>& lock) { changed_.wait(lock); }
   void changed() { changed_.notify_all(); }
@@ -76,21 +86,25 @@ class Adapter final : private device::DeviceListener {
 
  private:
   void on_event(qp::QueuePair& queue_pair, ibv_event_type event) override;
-  void run_timers();
+  void run();
+  void sleep();
+  void ring();
 
   const AdapterSettings settings_;
+  const std::unique_ptr<fabric::Host> host_;
+  fabric::SeatMemory& seat_;
   const std::vector<link::PortIdentity> ports_;
   std::mutex mutex_;
-  link::Loop link_;
+  fabric::HostLink link_;
   device::Device device_;
   std::unordered_map<std::uint32_t, EventListener*> listeners_;
   std::condition_variable changed_;
+  int empty_polls_ = 0;  // in a row
+  int armed_ = 0;        // completion queues
 
-  // The thread of timers; started by the first timer.
   std::thread thread_;
-  std::condition_variable timer_;
-  std::optional<std::uint64_t> sleeps_until_ns_;
-  bool is_ending_ = false;
+  std::atomic<std::uint64_t> wakes_ns_ = 0;  // when the thread wakes by itself
+  std::atomic<bool> is_ending_ = false;
 };
 
 }  // namespace softrdma::verbs

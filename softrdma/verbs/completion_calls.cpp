@@ -30,8 +30,13 @@ bool take(CompletionQueue& cq, queue::Completion* out) {
 
 int take_current(ibv_cq_ex* cq) {
   CompletionQueue& object = queue_of(cq);
-  const auto lock = object.context->adapter->lock();
-  if (!take(object, &object.current)) return ENOENT;
+  Adapter& adapter = *object.context->adapter;
+  auto lock = adapter.lock();
+  const bool found = take(object, &object.current);
+  const bool should_yield = adapter.note_poll(found);
+  lock.unlock();
+  if (should_yield) hawser::platform::yield_cpu();
+  if (!found) return ENOENT;
   cq->status = object.current.wc.status;
   cq->wr_id = object.current.wc.wr_id;
   return 0;
@@ -90,7 +95,17 @@ CompletionQueue* create(ibv_context* context, std::uint32_t entries, void* cq_co
 
 }  // namespace
 
+void CompletionQueue::arm(bool solicited_only) {
+  if (!completions.is_armed()) context->adapter->note_armed(1);
+  completions.arm(solicited_only);
+}
+
+CompletionQueue::~CompletionQueue() {
+  if (completions.is_armed()) context->adapter->note_armed(-1);
+}
+
 void CompletionQueue::on_completion_event() {
+  context->adapter->note_armed(-1);
   if (channel == nullptr) return;
   channel->events.push(this);
 }
@@ -105,17 +120,21 @@ void CompletionQueue::on_overrun() {
 int poll_cq(ibv_cq* cq, int entries, ibv_wc* completions) {
   if (is_lost()) return -1;
   auto& object = object_of<CompletionQueue>(cq);
-  const auto lock = object.context->adapter->lock();
+  Adapter& adapter = *object.context->adapter;
+  auto lock = adapter.lock();
   int count = 0;
   for (queue::Completion next; count < entries && take(object, &next); ++count)
     completions[count] = next.wc;
+  const bool should_yield = adapter.note_poll(count > 0);
+  lock.unlock();
+  if (should_yield) hawser::platform::yield_cpu();
   return count;
 }
 
 int req_notify_cq(ibv_cq* cq, int solicited_only) {
   auto& object = object_of<CompletionQueue>(cq);
   const auto lock = object.context->adapter->lock();
-  object.completions.arm(solicited_only != 0);
+  object.arm(solicited_only != 0);
   object.context->adapter->drive_on();
   return 0;
 }

@@ -172,6 +172,10 @@ SOFTRDMA_EXPORT ibv_context* ibv_open_device(ibv_device* device) {
   auto context = std::make_unique<Context>();
   if (context->events.descriptor() < 0 || !context->descriptor.is_open()) return refuse(EMFILE);
   context->adapter = listed(device).adapter;
+  {
+    const auto lock = context->adapter->lock();
+    context->adapter->start();
+  }
   fill_tables(context->visible);
   ibv_context& visible = context->visible.context;
   visible.device = device;

@@ -175,6 +175,7 @@ SOFTRDMA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* memory
   Adapter& adapter = adapter_of(mr->context);
   const auto lock = adapter.lock();
   memory::Region& region = *adapter.device().regions().find(mr->lkey);
+  const std::span<const std::byte> before(region.memory, region.bytes);
   if (moves) {
     region.memory = static_cast<std::byte*>(memory);
     region.address = reinterpret_cast<std::uintptr_t>(memory);
@@ -190,6 +191,7 @@ SOFTRDMA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* memory
     region.domain = domain.number;
     mr->pd = pd;
   }
+  adapter.device().withdraw(before);
   return 0;
 }
 
@@ -197,8 +199,12 @@ SOFTRDMA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
   auto& region = object_of<Region>(mr);
   Adapter& adapter = adapter_of(mr->context);
   const auto lock = adapter.lock();
-  if (adapter.device().regions().find(mr->lkey)->windows > 0) return EBUSY;
-  adapter.device().regions().erase(mr->lkey);
+  device::Device& device = adapter.device();
+  const memory::Region& registered = *device.regions().find(mr->lkey);
+  if (registered.windows > 0) return EBUSY;
+  const std::span<const std::byte> memory(registered.memory, registered.bytes);
+  device.regions().erase(mr->lkey);
+  device.withdraw(memory);
   --object_of<Domain>(mr->pd).users;
   delete &region;
   return 0;

@@ -97,6 +97,12 @@ struct Channel {
 struct CompletionQueue final : private queue::CompletionListener {
   using HandleType = Handle<ibv_cq_ex, CompletionQueue>;
   explicit CompletionQueue(std::uint32_t capacity) : completions(capacity, *this) {}
+  ~CompletionQueue();
+  CompletionQueue(const CompletionQueue&) = delete;
+  CompletionQueue& operator=(const CompletionQueue&) = delete;
+
+  /// The next completion, or the next solicited one, makes an event.
+  void arm(bool solicited_only);
 
   HandleType handle;
   queue::CompletionQueue completions;

@@ -1,5 +1,6 @@
 #include "softrdma/verbs/process.hpp"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "platform/file.hpp"
 
@@ -47,19 +49,29 @@ std::uint64_t random_number() {
   return number;
 }
 
+/// What the processes share that name the same fabric; an empty name is one for this process alone.
+std::string fabric_of(int index) {
+  const char* const text = std::getenv("SOFTRDMA_FABRIC");
+  const std::string name(text == nullptr ? "default" : text);
+  return name.empty() ? name : fmt::format("{}.{}", name, index);
+}
+
+/// Null, and a sentence on standard error, if it can't be had.
 std::unique_ptr<ListedDevice> make_device(int index, int ports, bool ethernet) {
+  auto host = fabric::Host::join(fabric_of(index));
+  if (!host.ok()) {
+    std::fprintf(stderr, "%s\n", host.error().sentence().c_str());
+    return nullptr;
+  }
   AdapterSettings settings;
-  // Locally administered, so that it is nobody else's.
-  settings.guid = (random_number() & ~std::uint64_t{0xff}) | std::uint64_t{2} << 56;
   settings.secret = random_number();
-  settings.first_qp_number = 16;
   settings.is_ethernet = ethernet;
   settings.ports = static_cast<std::uint8_t>(ports);
 
   auto device = std::make_unique<ListedDevice>();
   device->index = index;
   // Until the process ends: programs end with everything open.
-  device->adapter = new Adapter(settings);
+  device->adapter = new Adapter(settings, std::move(host.value()));
   ibv_device& visible = device->visible;
   visible.node_type = IBV_NODE_CA;
   visible.transport_type = IBV_TRANSPORT_IB;
@@ -88,7 +100,10 @@ void handle_forks(const Devices& devices) {
   };
   const auto lose_all = [] {
     lost = true;
-    for (const auto& device : *forked) device->adapter->unlock_after_fork();
+    for (const auto& device : *forked) {
+      device->adapter->unlock_after_fork();
+      device->adapter->lose();
+    }
   };
   ::pthread_atfork(lock_all, unlock_all, lose_all);
 }
@@ -99,7 +114,11 @@ std::optional<Devices> make_devices() {
   const std::optional<bool> ethernet = is_ethernet();
   if (!count || !ports || !ethernet) return std::nullopt;
   Devices devices;
-  for (int i = 0; i < *count; ++i) devices.push_back(make_device(i, *ports, *ethernet));
+  for (int i = 0; i < *count; ++i) {
+    auto device = make_device(i, *ports, *ethernet);
+    if (device == nullptr) return std::nullopt;
+    devices.push_back(std::move(device));
+  }
   return devices;
 }
 

@@ -4,6 +4,7 @@
 //   SOFTRDMA_DEVICES   how many (1)
 //   SOFTRDMA_PORTS     of each (1)
 //   SOFTRDMA_LINK      ib or roce (ib)
+//   SOFTRDMA_FABRIC    what processes share that name it (default); empty: this process alone
 #pragma once
 
 #include <memory>

@@ -35,6 +35,7 @@
 #include <span>
 
 #include "softrdma/wire/opcode.hpp"
+#include "softrdma/wire/payload.hpp"
 
 namespace softrdma::wire {
 
@@ -77,7 +78,7 @@ struct Headers {
 struct Packet {
   Headers headers;
   Shape shape{};
-  std::span<const std::byte> payload;  // without padding
+  Payload payload;  // without padding
 };
 
 /// Base header and the most that can follow it: XRCETH, AtomicETH.

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!packet) return 0;
   std::array<std::byte, headers_bytes_max> room;
   const std::size_t header_bytes = build(packet->headers, packet->payload.size(), room);
-  const bool inside = packet->payload.data() == bytes.data() + header_bytes &&
+  const bool inside = packet->payload.at_hand().data() == bytes.data() + header_bytes &&
                       packet->payload.size() <= bytes.size() - header_bytes;
   if (!inside) std::abort();
   const auto again = parse(std::span(room).first(header_bytes));

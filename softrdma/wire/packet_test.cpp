@@ -139,7 +139,8 @@ TEST(Packet, EveryOpcodeComesBackAsItWas) {
       const auto parsed = parse(bytes);
       ASSERT_TRUE(parsed);
       expect_equal(parsed->headers, headers);
-      EXPECT_EQ(std::vector(parsed->payload.begin(), parsed->payload.end()), payload);
+      EXPECT_EQ(std::vector(parsed->payload.at_hand().begin(), parsed->payload.at_hand().end()),
+                payload);
     }
   }
 }

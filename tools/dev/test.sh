@@ -7,6 +7,7 @@ results=build/results
 sections=(lint generated multirank abi fault simulation other softrdma mpi4py asan-ubsan threads fuzz)
 nightly_sections=(tidy clang)
 fuzz_seconds=20 # for all targets together
+program_forms=() # of the programs on softrdma: the short ones
 
 # What `other` leaves to the sections named after a label.
 labels='unit|multirank|abi|fault|sim|simulation|threads'
@@ -56,7 +57,7 @@ section_other() { ctest_section other release -LE "^($labels)\$"; }
 section_softrdma() {
   build release softrdma
   "$python" softrdma/tests/programs.py --library build/release/lib/libsoftrdma.so \
-    --work build/softrdma --counts "$results/softrdma.counts"
+    --work build/softrdma --counts "$results/softrdma.counts" "${program_forms[@]}"
 }
 
 # The tests beside the code run in this build alone: it finds whatever the others would, and more.
@@ -157,6 +158,7 @@ command_test() {
     case $argument in
       --nightly)
         fuzz_seconds=1800
+        program_forms=(--all)
         chosen+=("${nightly_sections[@]}")
         ;;
       -*) fail "test: unknown option '$argument'" ;;

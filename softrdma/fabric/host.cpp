@@ -1,0 +1,279 @@
+#include "softrdma/fabric/host.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "platform/clock.hpp"
+#include "platform/this_process.hpp"
+
+namespace softrdma::fabric {
+
+using hawser::base::Error;
+using hawser::base::ErrorClass;
+using hawser::base::Result;
+using hawser::platform::FileDescriptor;
+using hawser::platform::LocalSocket;
+using hawser::platform::Mapping;
+
+/// The file. Its size is what could be needed; memory is what is touched.
+struct Block {
+  std::uint64_t format;
+  std::uint64_t guid;
+  alignas(64) std::atomic<std::uint32_t> last_number;
+  std::atomic<std::uint32_t> seats_end;
+  alignas(4096) std::array<SeatMemory, seat_count> seat_memory;
+  /// 1 + the seat of the process that has the queue pair of this number.
+  alignas(4096) std::array<std::atomic<std::uint16_t>, wire::number_mask + 1> owners;
+  alignas(4096) std::array<InboxMemory, seat_count> inboxes;
+};
+
+namespace {
+
+/// Changes whenever Block does: processes with different libraries don't meet.
+constexpr std::uint64_t format = 0x736f667472646d01;
+constexpr std::size_t name_bytes_max = 64;
+constexpr auto join_limit = std::chrono::seconds(10);
+constexpr int answer_limit_ms = 1000;
+constexpr std::string_view greeting = "softrdma block";
+
+Error refused(std::string sentence) { return {ErrorClass::other, std::move(sentence)}; }
+
+/// The name of what processes of this user meet by.
+std::string socket_name(std::string_view fabric, std::string_view what) {
+  return fmt::format("softrdma.{:x}.{}.{}.{}", format & 0xff, ::geteuid(), fabric, what);
+}
+
+bool is_ready(int fd, int limit_ms) {
+  pollfd waited{.fd = fd, .events = POLLIN, .revents = 0};
+  int ready;
+  do {
+    ready = ::poll(&waited, 1, limit_ms);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+/// Nothing if the other end is not of this user.
+bool is_of_our_user(const LocalSocket& socket) {
+  const auto peer = socket.peer();
+  return peer.ok() && peer.value().uid == ::geteuid();
+}
+
+/// The file, from whoever serves it; nothing if nobody does.
+FileDescriptor ask_for_file(std::string_view fabric) {
+  for (std::uint16_t seat = 0; seat < seat_count; ++seat) {
+    auto socket = LocalSocket::connect(socket_name(fabric, std::to_string(seat)));
+    if (!socket.ok() || !is_of_our_user(socket.value())) continue;
+    if (!is_ready(socket.value().fd(), answer_limit_ms)) continue;
+    std::array<std::byte, greeting.size()> packet;
+    std::size_t bytes = 0;
+    FileDescriptor file;
+    if (socket.value().receive(packet, &bytes, &file) != LocalSocket::Received::packet) continue;
+    if (file.is_open() && hawser::platform::is_sealed_against_shrinking(file)) return file;
+  }
+  return {};
+}
+
+/// The same file with locks of its own.
+FileDescriptor open_anew(const FileDescriptor& file) {
+  return FileDescriptor(
+      ::open(fmt::format("/proc/self/fd/{}", file.get()).c_str(), O_RDWR | O_CLOEXEC));
+}
+
+struct flock lock_of(std::uint16_t seat) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = seat;
+  lock.l_len = 1;
+  return lock;
+}
+
+/// The one that may join a fabric just now; others wait.
+Result<LocalSocket> take_turn(std::string_view fabric) {
+  const auto give_up = std::chrono::steady_clock::now() + join_limit;
+  for (;;) {
+    auto turn = LocalSocket::listen(socket_name(fabric, "join"));
+    if (turn.ok()) return std::move(turn.value());
+    if (std::chrono::steady_clock::now() > give_up)
+      return refused(
+          fmt::format("softrdma: another process has been joining fabric '{}' for {} s: "
+                      "{}",
+                      fabric, join_limit.count(), turn.error().sentence()));
+    ::usleep(1000);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Host>> Host::join(std::string_view fabric) {
+  if (fabric.size() > name_bytes_max)
+    return refused(fmt::format("softrdma: the name of a fabric has {} bytes; {} are possible",
+                               fabric.size(), name_bytes_max));
+  const bool is_private = fabric.empty();
+  std::unique_ptr<Host> host(new Host());
+  LocalSocket turn;
+  if (!is_private) {
+    auto taken = take_turn(fabric);
+    if (!taken.ok()) return taken.take_error();
+    turn = std::move(taken.value());
+    host->file_ = ask_for_file(fabric);
+  }
+  const bool is_first = !host->file_.is_open();
+  if (is_first) {
+    auto made = hawser::platform::create_anonymous_file("softrdma", sizeof(Block));
+    if (!made.ok()) return made.take_error();
+    host->file_ = std::move(made.value());
+  }
+  const auto bytes = hawser::platform::file_size(host->file_);
+  if (!bytes.ok() || bytes.value() < sizeof(Block))
+    return refused(fmt::format("softrdma: fabric '{}' is served by another version", fabric));
+  auto mapping = Mapping::shared(host->file_, 0, sizeof(Block));
+  if (!mapping.ok()) return mapping.take_error();
+  host->mapping_ = std::move(mapping.value());
+  host->block_ = reinterpret_cast<Block*>(host->mapping_.data());
+  if (is_first) {
+    std::uint64_t random = 0;
+    hawser::platform::random_bytes(std::as_writable_bytes(std::span(&random, 1)));
+    host->block_->format = format;
+    // Locally administered, so that it is nobody else's.
+    host->block_->guid = (random & ~std::uint64_t{0xff}) | std::uint64_t{2} << 56;
+  }
+  if (host->block_->format != format)
+    return refused(fmt::format("softrdma: fabric '{}' is served by another version", fabric));
+  auto sat = host->sit_down(fabric);
+  if (!sat.ok()) return sat.take_error();
+  return host;
+}
+
+Result<void> Host::sit_down(std::string_view fabric) {
+  lock_ = open_anew(file_);
+  if (!lock_.is_open())
+    return refused(
+        fmt::format("softrdma: opening a file by /proc/self/fd: {}", std::strerror(errno)));
+  for (seat_ = 0; seat_ < seat_count; ++seat_) {
+    struct flock lock = lock_of(seat_);
+    if (::fcntl(lock_.get(), F_OFD_SETLK, &lock) == 0) break;
+    if (errno != EAGAIN && errno != EACCES)
+      return refused(fmt::format("softrdma: locking a shared file: {}", std::strerror(errno)));
+  }
+  if (seat_ == seat_count)
+    return refused(
+        fmt::format("softrdma: fabric '{}' has {} processes on this host, and room for "
+                    "no more",
+                    fabric, seat_count));
+  clear_seat();
+  if (fabric.empty()) return {};
+  auto listener = LocalSocket::listen(socket_name(fabric, std::to_string(seat_)));
+  if (!listener.ok()) return listener.take_error();
+  listener_ = std::move(listener.value());
+  ending_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC));
+  // Signals are for the program's threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  server_ = std::thread([this] { serve(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return {};
+}
+
+/// What another process may have left on this seat goes; its packets are taken and find nobody.
+void Host::clear_seat() {
+  SeatMemory& mine = seat_memory(seat_);
+  hawser::platform::random_bytes(std::as_writable_bytes(std::span(&cookie_, 1)));
+  mine.sleep = Sleep::none;
+  mine.is_polled = 0;
+  mine.reads_from = 0;
+  mine.epoch.fetch_add(1);
+  mine.pid = static_cast<std::uint32_t>(::getpid());
+  mine.cookie_address = reinterpret_cast<std::uint64_t>(&cookie_);
+  mine.cookie = cookie_;
+  std::uint32_t end = block_->seats_end.load();
+  while (end <= seat_ && !block_->seats_end.compare_exchange_weak(end, seat_ + 1U)) {
+  }
+  for (std::uint16_t other = 0; other < seats_end(); ++other) {
+    mine.cannot_read[other] = 0;
+    seat_memory(other).cannot_read[seat_] = 0;
+    inbox(other).adopt(seat_);
+  }
+  const std::uint32_t numbers = std::min(block_->last_number.load(), wire::number_mask);
+  for (std::uint32_t number = 0; number <= numbers; ++number)
+    if (owner_of(number) == seat_) give_back(number);
+  // The kernel's switch, for hosts where only ancestors may read a process.
+  constexpr pid_t anybody = -1;
+  hawser::platform::let_read_us(anybody);
+}
+
+Host::~Host() {
+  if (server_.joinable()) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(ending_.get(), &one, sizeof(one));
+    server_.join();
+  }
+}
+
+void Host::serve() {
+  for (;;) {
+    std::array<pollfd, 2> waited{{{.fd = listener_.fd(), .events = POLLIN, .revents = 0},
+                                  {.fd = ending_.get(), .events = POLLIN, .revents = 0}}};
+    if (::poll(waited.data(), waited.size(), -1) < 0) continue;
+    if (waited[1].revents != 0) return;
+    for (auto socket = listener_.accept(); socket; socket = listener_.accept())
+      if (is_of_our_user(*socket)) socket->send(std::as_bytes(std::span(greeting)), file_.get());
+  }
+}
+
+void Host::forget_in_child() {
+  // Their last owner is the parent; the thread is the parent's, too.
+  listener_.close();
+  lock_.close();
+  file_.close();
+}
+
+std::uint64_t Host::guid() const { return block_->guid; }
+SeatMemory& Host::seat_memory(std::uint16_t seat) const { return block_->seat_memory[seat]; }
+Inbox Host::inbox(std::uint16_t seat) const { return Inbox(block_->inboxes[seat]); }
+std::uint16_t Host::seats_end() const {
+  return static_cast<std::uint16_t>(block_->seats_end.load(std::memory_order_relaxed));
+}
+
+bool Host::is_alive(std::uint16_t seat) const {
+  if (seat == seat_) return true;
+  struct flock lock = lock_of(seat);
+  return ::fcntl(lock_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+// Queue pairs
+
+std::optional<std::uint32_t> Host::take() {
+  for (std::uint32_t tries = 0; tries <= wire::number_mask; ++tries) {
+    const std::uint32_t number = (block_->last_number.fetch_add(1) + 1) & wire::number_mask;
+    if (number < link::first_number) continue;
+    std::uint16_t nobody = 0;
+    if (block_->owners[number].compare_exchange_strong(nobody,
+                                                       static_cast<std::uint16_t>(seat_ + 1)))
+      return number;
+  }
+  return std::nullopt;
+}
+
+void Host::give_back(std::uint32_t number) { block_->owners[number & wire::number_mask] = 0; }
+
+std::optional<std::uint16_t> Host::owner_of(std::uint32_t number) const {
+  const std::uint16_t owner =
+      block_->owners[number & wire::number_mask].load(std::memory_order_acquire);
+  if (owner == 0 || owner > seat_count) return std::nullopt;
+  return static_cast<std::uint16_t>(owner - 1);
+}
+
+}  // namespace softrdma::fabric

@@ -1,0 +1,101 @@
+// Host: the seat of this process on what the processes of a host share: one adapter, made of all of
+// them.
+//
+// The processes of one network name space and user that name the same fabric share a block: an
+// anonymous file, handed over by an abstract Unix socket, so that nothing with a name is left
+// behind. Each takes a seat by a lock on one byte of the file, which the kernel gives back when the
+// process ends, however it ends; each serves the file to those who come later.
+//
+// Ownership: of mapping, locks, socket and the thread that serves. Threads: any.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/result.hpp"
+#include "platform/file.hpp"
+#include "platform/local_socket.hpp"
+#include "softrdma/fabric/inbox.hpp"
+#include "softrdma/link/numbers.hpp"
+#include "softrdma/wire/packet.hpp"
+
+namespace softrdma::fabric {
+
+/// Processes of one host in one fabric.
+inline constexpr std::uint16_t seat_count = 1024;
+
+/// How the thread of a device sleeps.
+enum class Sleep : std::uint32_t {
+  none,     // it looks for itself
+  deep,     // until it is woken
+  watches,  // for a moment: a program polls, and it looks whether that goes on
+};
+
+/// What the others see of a process.
+struct SeatMemory {
+  alignas(64) std::atomic<std::uint32_t> bell;  // it sleeps on this word
+  std::atomic<Sleep> sleep;
+  std::atomic<std::uint32_t> is_polled;  // a program drives it, as far as is known
+  std::atomic<std::uint32_t> pid;
+  std::atomic<std::uint64_t> cookie_address;  // where in its memory the cookie lies, which proves
+  std::atomic<std::uint64_t> cookie;          // that a process number means the same to both
+  alignas(64) std::atomic<std::uint32_t> epoch;  // pieces of its memory count with this number only
+  alignas(64) std::atomic<std::uint32_t> reads_from;  // 1 + the seat whose memory it reads just now
+  alignas(64) std::array<std::atomic<std::uint8_t>,
+                         seat_count> cannot_read;  // seats whose memory is closed
+};
+
+struct Block;
+
+class Host final : public link::Numbers {
+ public:
+  /// FABRIC: any name; an empty one is private: nobody else can join. Errors: sentences.
+  static hawser::base::Result<std::unique_ptr<Host>> join(std::string_view fabric);
+  ~Host() override;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  [[nodiscard]] std::uint16_t seat() const { return seat_; }
+  /// Random, and the same for all processes of the host.
+  [[nodiscard]] std::uint64_t guid() const;
+  [[nodiscard]] SeatMemory& seat_memory(std::uint16_t seat) const;
+  [[nodiscard]] Inbox inbox(std::uint16_t seat) const;
+  /// Asks the kernel.
+  [[nodiscard]] bool is_alive(std::uint16_t seat) const;
+  /// Seats from here on have never been taken.
+  [[nodiscard]] std::uint16_t seats_end() const;
+
+  // Queue pairs
+  std::optional<std::uint32_t> take() override;
+  void give_back(std::uint32_t number) override;
+  /// The seat of the process that has queue pair NUMBER.
+  [[nodiscard]] std::optional<std::uint16_t> owner_of(std::uint32_t number) const;
+
+  /// In a child of fork(): the seat is the parent's.
+  void forget_in_child();
+
+ private:
+  Host() = default;
+  hawser::base::Result<void> sit_down(std::string_view name);
+  void clear_seat();
+  void serve();
+
+  hawser::platform::FileDescriptor file_;  // shared with everybody
+  hawser::platform::FileDescriptor lock_;  // the same, opened anew: its locks are ours
+  hawser::platform::Mapping mapping_;
+  Block* block_ = nullptr;
+  std::uint16_t seat_ = 0;
+  std::uint64_t cookie_ = 0;
+  hawser::platform::LocalSocket listener_;
+  hawser::platform::FileDescriptor ending_;  // readable when the thread is to end
+  std::thread server_;
+};
+
+}  // namespace softrdma::fabric

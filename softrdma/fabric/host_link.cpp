@@ -1,0 +1,448 @@
+#include "softrdma/fabric/host_link.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "platform/clock.hpp"
+#include "platform/futex.hpp"
+#include "platform/process.hpp"
+
+namespace softrdma::fabric {
+
+using hawser::platform::MemoryPiece;
+
+namespace {
+
+constexpr std::uint32_t window_packets = 16;
+constexpr std::uint32_t reliable_segment_bytes = 64U << 10;
+// What has no acknowledgement is copied: its sender may have its memory back at once.
+constexpr std::uint32_t unreliable_segment_bytes = chunk_bytes;
+constexpr std::size_t chunks_max = reliable_segment_bytes / chunk_bytes;
+constexpr int taken_in_a_row = 64;
+constexpr std::uint64_t look_again_ns = 20'000;
+/// A slot that stays half filled for so long may be a dead process's.
+constexpr std::uint64_t stuck_ns = 1'000'000;
+
+bool is_reliable(wire::Service service) {
+  return service == wire::Service::reliable_connection ||
+         service == wire::Service::extended_reliable_connection;
+}
+
+}  // namespace
+
+// Where packets go
+
+const link::PortIdentity* HostLink::port_of(const ibv_ah_attr& address) const {
+  if (address.port_num == 0 || address.port_num > ports_.size()) return nullptr;
+  const link::PortIdentity& port = ports_[address.port_num - 1U];
+  return address.grh.sgid_index < port.gids.size() ? &port : nullptr;
+}
+
+bool HostLink::is_ours(const ibv_ah_attr& address) const {
+  return port_of(address) != nullptr &&
+         std::ranges::any_of(
+             ports_, [&](const link::PortIdentity& port) { return port.is_addressed_by(address); });
+}
+
+std::optional<qp::Path> HostLink::path_to(const ibv_ah_attr& address, ibv_mtu /*mtu*/) const {
+  if (!is_ours(address)) return std::nullopt;
+  return qp::Path{.segment_bytes = reliable_segment_bytes,
+                  .unreliable_segment_bytes = unreliable_segment_bytes,
+                  .window_packets = window_packets};
+}
+
+bool HostLink::has_room(const qp::Destination& destination) {
+  const std::optional<std::uint16_t> seat = host_.owner_of(destination.queue_pair);
+  // To nobody there is always room.
+  if (!seat) return true;
+  if (!held_.contains(*seat) && host_.inbox(*seat).has_room()) return true;
+  if (!host_.is_alive(*seat)) {
+    held_.erase(*seat);
+    return true;
+  }
+  looks_again_ns_ = now_ns_ + look_again_ns;
+  return false;
+}
+
+// Leaving packets
+
+void HostLink::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
+  const std::optional<std::uint16_t> seat = host_.owner_of(packet.headers.destination_qp);
+  if (!seat || !is_ours(address)) return;
+  ++counters_.sent;
+  if (!leave(*seat, packet, address)) hold(*seat, packet, address);
+}
+
+Form HostLink::form_for(std::uint16_t seat, const qp::Outgoing& packet) const {
+  if (packet.payload.bytes() <= body_bytes) return Form::body;
+  const bool is_closed =
+      host_.seat_memory(seat).cannot_read[host_.seat()].load(std::memory_order_relaxed) != 0;
+  return is_reliable(packet.headers.opcode.service) && !is_closed ? Form::pieces : Form::chunks;
+}
+
+/// False if there is no room.
+bool HostLink::leave(std::uint16_t seat, const qp::Outgoing& packet, const ibv_ah_attr& address) {
+  Inbox inbox = host_.inbox(seat);
+  const Form form = form_for(seat, packet);
+  std::array<std::uint16_t, chunks_max> numbers;
+  std::span<std::uint16_t> claimed;
+  if (form == Form::chunks) {
+    claimed = std::span(numbers).first((packet.payload.bytes() - 1) / chunk_bytes + 1);
+    if (!inbox.claim_chunks(host_.seat(), claimed)) return false;
+  }
+  const std::optional<Inbox::Claim> claim = inbox.claim(host_.seat());
+  if (!claim) {
+    inbox.release_chunks(claimed);
+    return false;
+  }
+  fill(claim->slot, packet, form, claimed, inbox);
+  if (packet.headers.opcode.service == wire::Service::unreliable_datagram)
+    claim->slot.route = route_of(packet, address);
+  if (form == Form::pieces) note_outstanding(seat, claim->position, packet.payload);
+  inbox.publish(*claim, host_.seat());
+  ring(seat);
+  return true;
+}
+
+void HostLink::fill(Slot& slot, const qp::Outgoing& packet, Form form,
+                    std::span<const std::uint16_t> chunk_numbers, Inbox& inbox) {
+  const memory::Pieces& payload = packet.payload;
+  SlotHead& head = slot.head;
+  head.payload_bytes = static_cast<std::uint32_t>(payload.bytes());
+  head.form = form;
+  // Without the payload, which the slot tells the length of.
+  head.header_bytes = static_cast<std::uint8_t>(wire::build(packet.headers, 0, head.headers));
+  std::byte* body = slot.body.data();
+  switch (form) {
+    case Form::body:
+      for (const std::span<const std::byte> piece : payload.all()) {
+        std::memcpy(body, piece.data(), piece.size());
+        body += piece.size();
+      }
+      return;
+    case Form::pieces:
+      head.epoch = host_.seat_memory(host_.seat()).epoch.load(std::memory_order_relaxed);
+      head.count = static_cast<std::uint8_t>(payload.all().size());
+      for (const std::span<const std::byte> piece : payload.all()) {
+        const FarPiece far{reinterpret_cast<std::uint64_t>(piece.data()), piece.size()};
+        std::memcpy(body, &far, sizeof(far));
+        body += sizeof(far);
+      }
+      return;
+    case Form::chunks: {
+      head.count = static_cast<std::uint8_t>(chunk_numbers.size());
+      std::memcpy(body, chunk_numbers.data(), chunk_numbers.size_bytes());
+      std::size_t filled = 0;
+      for (std::span<const std::byte> piece : payload.all()) {
+        while (!piece.empty()) {
+          const std::span<std::byte> room =
+              inbox.chunk(chunk_numbers[filled / chunk_bytes]).subspan(filled % chunk_bytes);
+          const std::size_t part = std::min(room.size(), piece.size());
+          std::memcpy(room.data(), piece.data(), part);
+          piece = piece.subspan(part);
+          filled += part;
+        }
+      }
+      return;
+    }
+  }
+}
+
+/// As it would be on the wire of InfiniBand (IBA §8.3).
+Route HostLink::route_of(const qp::Outgoing& packet, const ibv_ah_attr& address) const {
+  Route route{};
+  const link::PortIdentity& port = *port_of(address);
+  route.source_lid = port.lid;
+  route.service_level = address.sl;
+  route.has_grh = address.is_global != 0;
+  if (!route.has_grh) return route;
+  constexpr std::uint8_t next_header = 0x1b;
+  const ibv_global_route& way = address.grh;
+  ibv_grh header{};
+  header.version_tclass_flow =
+      htonl(6U << 28 | std::uint32_t{way.traffic_class} << 20 | (way.flow_label & 0xfffff));
+  header.paylen = htons(static_cast<std::uint16_t>(packet.payload.bytes()));
+  header.next_hdr = next_header;
+  header.hop_limit = way.hop_limit;
+  header.sgid = port.gids[way.sgid_index];
+  header.dgid = way.dgid;
+  static_assert(sizeof(header) == qp::grh_bytes);
+  std::memcpy(route.grh.data(), &header, sizeof(header));
+  return route;
+}
+
+void HostLink::hold(std::uint16_t seat, const qp::Outgoing& packet, const ibv_ah_attr& address) {
+  Held held{packet, address, {}, host_.seat_memory(host_.seat()).epoch.load()};
+  if (form_for(seat, packet) != Form::pieces) {
+    packet.payload.append_to(&held.copy);
+    held.packet.payload.clear();
+  }
+  // Another one is there only if the device did not ask for room; then this one is lost.
+  held_.emplace(seat, std::move(held));
+  looks_again_ns_ = now_ns_ + look_again_ns;
+}
+
+bool HostLink::leave_held() {
+  const std::uint32_t epoch = host_.seat_memory(host_.seat()).epoch.load();
+  bool moved = false;
+  for (auto next = held_.begin(); next != held_.end();) {
+    const auto entry = next++;
+    auto& [seat, held] = *entry;
+    const bool is_withdrawn =
+        held.copy.empty() && held.packet.payload.bytes() != 0 && held.epoch != epoch;
+    if (!held.copy.empty()) {
+      held.packet.payload.clear();
+      held.packet.payload.add(held.copy);
+    }
+    if (is_withdrawn || leave(seat, held.packet, held.address) || !host_.is_alive(seat)) {
+      held_.erase(entry);
+      moved = true;
+    } else {
+      looks_again_ns_ = now_ns_ + look_again_ns;
+    }
+  }
+  return moved;
+}
+
+/// Wakes who sleeps, unless its program polls and will look by itself.
+void HostLink::ring(std::uint16_t seat) {
+  if (seat == host_.seat()) return;
+  SeatMemory& other = host_.seat_memory(seat);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (other.sleep.load(std::memory_order_relaxed) == Sleep::none ||
+      other.is_polled.load(std::memory_order_relaxed) != 0)
+    return;
+  other.bell.fetch_add(1);
+  hawser::platform::futex_wake_all(other.bell);
+}
+
+// Memory that others may still read
+
+void HostLink::note_outstanding(std::uint16_t seat, std::uint64_t position,
+                                const memory::Pieces& pieces) {
+  while (!outstanding_.empty() &&
+         host_.inbox(outstanding_.front().seat).is_taken(outstanding_.front().position))
+    outstanding_.pop_front();
+  Outstanding entry{seat, position, ~std::uint64_t{0}, 0};
+  for (const std::span<const std::byte> piece : pieces.all()) {
+    const auto begin = reinterpret_cast<std::uint64_t>(piece.data());
+    entry.begin = std::min(entry.begin, begin);
+    entry.end = std::max(entry.end, begin + piece.size());
+  }
+  outstanding_.push_back(entry);
+}
+
+void HostLink::withdraw(std::span<const std::byte> memory) {
+  const auto begin = reinterpret_cast<std::uint64_t>(memory.data());
+  const std::uint64_t end = begin + memory.size();
+  const bool may_be_read = std::ranges::any_of(outstanding_, [&](const Outstanding& entry) {
+    return entry.begin < end && begin < entry.end &&
+           !host_.inbox(entry.seat).is_taken(entry.position);
+  });
+  // One that is being read just now has not been taken.
+  if (may_be_read) withdraw_all();
+}
+
+void HostLink::withdraw_all() {
+  if (outstanding_.empty()) return;
+  outstanding_.clear();
+  host_.seat_memory(host_.seat()).epoch.fetch_add(1);
+  wait_for_readers();
+}
+
+/// Until nobody reads our memory any more. Reading takes microseconds, or its process's life.
+void HostLink::wait_for_readers() {
+  for (std::uint16_t seat = 0; seat < host_.seats_end(); ++seat) {
+    if (seat == host_.seat()) continue;
+    const SeatMemory& other = host_.seat_memory(seat);
+    while (other.reads_from.load() == host_.seat() + 1U && host_.is_alive(seat))
+      hawser::platform::yield_cpu();
+  }
+}
+
+// Taking packets
+
+/// A payload in the memory of another process, or in pieces of our own.
+class HostLink::FarMemory final : public wire::PayloadSource {
+ public:
+  void set(HostLink& link, std::uint16_t seat, const Slot& slot) {
+    link_ = &link;
+    seat_ = seat;
+    epoch_ = slot.head.epoch;
+    count_ = std::min<std::size_t>(slot.head.count, memory::entries_max);
+    std::memcpy(pieces_.data(), slot.body.data(), count_ * sizeof(FarPiece));
+  }
+  [[nodiscard]] std::uint64_t bytes() const {
+    std::uint64_t total = 0;
+    for (const MemoryPiece& piece : std::span(pieces_).first(count_)) total += piece.bytes;
+    return total;
+  }
+
+  bool read(std::span<const std::span<std::byte>> parts) override {
+    Host& host = link_->host_;
+    SeatMemory& mine = host.seat_memory(host.seat());
+    const SeatMemory& theirs = host.seat_memory(seat_);
+    // Whoever takes memory back changes the epoch first and waits for those who read after.
+    mine.reads_from.store(seat_ + 1U);
+    const bool is_current = theirs.epoch.load() == epoch_;
+    const bool was_read = is_current && copy(parts) && theirs.epoch.load() == epoch_;
+    mine.reads_from.store(0, std::memory_order_release);
+    if (!was_read) ++link_->counters_.gone;
+    return was_read;
+  }
+
+ private:
+  bool copy(std::span<const std::span<std::byte>> parts) {
+    std::array<MemoryPiece, memory::entries_max> to;
+    const std::size_t to_count = std::min(parts.size(), to.size());
+    std::uint64_t wanted = 0;
+    for (std::size_t i = 0; i < to_count; ++i) {
+      to[i] = {reinterpret_cast<std::uint64_t>(parts[i].data()), parts[i].size()};
+      wanted += parts[i].size();
+    }
+    Host& host = link_->host_;
+    if (seat_ == host.seat()) return copy_own(parts);
+    if (!link_->may_read(seat_)) return false;
+    const auto pid = static_cast<pid_t>(host.seat_memory(seat_).pid.load());
+    const std::int64_t copied = hawser::platform::read_memory(pid, std::span(to).first(to_count),
+                                                              std::span(pieces_).first(count_));
+    if (copied != static_cast<std::int64_t>(wanted)) return false;
+    link_->counters_.read_bytes += wanted;
+    return true;
+  }
+
+  bool copy_own(std::span<const std::span<std::byte>> parts) {
+    std::size_t piece = 0;
+    std::size_t offset = 0;  // in that piece
+    for (std::span<std::byte> part : parts) {
+      while (!part.empty()) {
+        if (piece == count_) return false;
+        const std::size_t bytes = std::min<std::size_t>(part.size(), pieces_[piece].bytes - offset);
+        // Ours, as fill() put it there.
+        std::memcpy(part.data(),
+                    reinterpret_cast<const std::byte*>(pieces_[piece].address) + offset, bytes);
+        part = part.subspan(bytes);
+        offset += bytes;
+        if (offset < pieces_[piece].bytes) continue;
+        ++piece;
+        offset = 0;
+      }
+    }
+    return true;
+  }
+
+  HostLink* link_ = nullptr;
+  std::uint16_t seat_ = 0;
+  std::uint32_t epoch_ = 0;
+  std::array<MemoryPiece, memory::entries_max> pieces_;
+  std::size_t count_ = 0;
+  static_assert(sizeof(MemoryPiece) == sizeof(FarPiece));
+};
+
+/// Whether the process on SEAT is who we take it for, and lets us. If not, it hears of it.
+bool HostLink::may_read(std::uint16_t seat) {
+  const SeatMemory& theirs = host_.seat_memory(seat);
+  const std::uint64_t cookie = theirs.cookie.load();
+  const auto known = readable_.find(seat);
+  if (known != readable_.end() && known->second == cookie) return true;
+  const auto pid = static_cast<pid_t>(theirs.pid.load());
+  const bool lets_us = hawser::platform::holds_word(pid, theirs.cookie_address.load(), cookie);
+  if (lets_us) {
+    readable_[seat] = cookie;
+  } else {
+    host_.seat_memory(host_.seat()).cannot_read[seat] = 1;
+  }
+  return lets_us;
+}
+
+/// Fills *OUT from SLOT; false if that is no packet.
+bool HostLink::open(const Slot& slot, FarMemory* far, std::vector<std::byte>* joined,
+                    qp::Arrival* out) {
+  const SlotHead head = slot.head;
+  if (head.header_bytes > head.headers.size()) return false;
+  const std::optional<wire::Packet> packet =
+      wire::parse(std::span(head.headers).first(head.header_bytes));
+  if (!packet || (head.payload_bytes != 0 && !packet->shape.payload)) return false;
+  out->packet = *packet;
+  if (packet->headers.opcode.service == wire::Service::unreliable_datagram) {
+    out->source_lid = slot.route.source_lid;
+    out->service_level = slot.route.service_level;
+    out->grh.reset();
+    if (slot.route.has_grh) out->grh = slot.route.grh;
+  }
+  switch (head.form) {
+    case Form::body:
+      if (head.payload_bytes > slot.body.size()) return false;
+      out->packet.payload = std::span(slot.body).first(head.payload_bytes);
+      return true;
+    case Form::pieces:
+      far->set(*this, sender_of(slot), slot);
+      if (far->bytes() != head.payload_bytes) return false;
+      out->packet.payload = wire::Payload(*far, head.payload_bytes);
+      return true;
+    case Form::chunks: {
+      if (head.count * chunk_bytes < head.payload_bytes) return false;
+      joined->clear();
+      for (const std::uint16_t number : chunk_numbers(slot)) {
+        const std::span<std::byte> chunk = inbox_.chunk(number);
+        joined->insert(joined->end(), chunk.begin(), chunk.end());
+      }
+      joined->resize(head.payload_bytes);
+      out->packet.payload = std::span<const std::byte>(*joined);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool HostLink::take_one(link::Sink& sink) {
+  const Slot* const slot = inbox_.front();
+  if (slot == nullptr) return false;
+  FarMemory far;
+  std::vector<std::byte> joined;
+  qp::Arrival arrival;
+  if (open(*slot, &far, &joined, &arrival)) {
+    ++counters_.received;
+    sink.on_arrival(arrival);
+  } else {
+    ++counters_.malformed;
+  }
+  if (slot->head.form == Form::chunks) inbox_.release_chunks(chunk_numbers(*slot));
+  inbox_.pop();
+  return true;
+}
+
+bool HostLink::poll(link::Sink& sink, std::uint64_t now_ns) {
+  now_ns_ = now_ns;
+  const bool looked_again = looks_again_ns_ && now_ns >= *looks_again_ns_;
+  if (looked_again) looks_again_ns_.reset();
+  bool moved = !held_.empty() && leave_held();
+  int taken = 0;
+  while (taken < taken_in_a_row && take_one(sink)) ++taken;
+  if (taken == 0) pass_dead(now_ns);
+  return moved || taken > 0 || looked_again;
+}
+
+/// A slot that its owner claimed and died with is in the way of all that come after it.
+void HostLink::pass_dead(std::uint64_t now_ns) {
+  const std::optional<std::uint16_t> seat = inbox_.unfinished();
+  if (!seat) {
+    stuck_since_ns_ = 0;
+    return;
+  }
+  if (stuck_since_ns_ == 0) stuck_since_ns_ = now_ns;
+  if (now_ns - stuck_since_ns_ >= stuck_ns) {
+    stuck_since_ns_ = 0;
+    if (!host_.is_alive(*seat)) inbox_.skip(*seat);
+  }
+  looks_again_ns_ = now_ns + look_again_ns;
+}
+
+std::optional<std::uint64_t> HostLink::deadline_ns() const { return looks_again_ns_; }
+
+}  // namespace softrdma::fabric
