@@ -102,6 +102,7 @@ bool Device::drive(std::uint64_t now_ns) {
   for (Entry* entry : in_turn_) entry->is_ready = false;
   for (Entry* entry : in_turn_) moved |= send_from(*entry);
   in_turn_.clear();
+  link_.flush();
   return moved;
 }
 

@@ -3,18 +3,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
-#include "platform/clock.hpp"
+#include "platform/futex.hpp"
 #include "platform/this_process.hpp"
+#include "platform/thread.hpp"
 
 namespace softrdma::fabric {
 
@@ -31,6 +32,9 @@ struct Block {
   std::uint64_t guid;
   alignas(64) std::atomic<std::uint32_t> last_number;
   std::atomic<std::uint32_t> seats_end;
+  alignas(64) NetworkMemory network;
+  std::uint32_t address_count;
+  std::array<NetworkAddress, network_addresses_max> addresses;
   alignas(4096) std::array<SeatMemory, seat_count> seat_memory;
   /// 1 + the seat of the process that has the queue pair of this number.
   alignas(4096) std::array<std::atomic<std::uint16_t>, wire::number_mask + 1> owners;
@@ -68,19 +72,42 @@ bool is_of_our_user(const LocalSocket& socket) {
   return peer.ok() && peer.value().uid == ::geteuid();
 }
 
-/// The file, from whoever serves it; nothing if nobody does.
-FileDescriptor ask_for_file(std::string_view fabric) {
+/// What a process serves to those who come after it: a packet for each descriptor, the file first.
+struct Served {
+  FileDescriptor file;
+  std::vector<FileDescriptor> sockets;
+};
+
+/// A descriptor; not open if none comes.
+FileDescriptor receive_descriptor(LocalSocket& socket) {
+  FileDescriptor descriptor;
+  std::array<std::byte, greeting.size()> packet;
+  std::size_t bytes = 0;
+  if (is_ready(socket.fd(), answer_limit_ms)) socket.receive(packet, &bytes, &descriptor);
+  return descriptor;
+}
+
+/// From whoever serves FABRIC; nothing is open if nobody does.
+Served ask(std::string_view fabric) {
   for (std::uint16_t seat = 0; seat < seat_count; ++seat) {
     auto socket = LocalSocket::connect(socket_name(fabric, std::to_string(seat)));
     if (!socket.ok() || !is_of_our_user(socket.value())) continue;
-    if (!is_ready(socket.value().fd(), answer_limit_ms)) continue;
-    std::array<std::byte, greeting.size()> packet;
-    std::size_t bytes = 0;
-    FileDescriptor file;
-    if (socket.value().receive(packet, &bytes, &file) != LocalSocket::Received::packet) continue;
-    if (file.is_open() && hawser::platform::is_sealed_against_shrinking(file)) return file;
+    Served served{receive_descriptor(socket.value()), {}};
+    if (!served.file.is_open() || !hawser::platform::is_sealed_against_shrinking(served.file))
+      continue;
+    // The end of the connection tells that there are no more.
+    for (std::size_t i = 0; i < network_sockets; ++i) {
+      FileDescriptor descriptor = receive_descriptor(socket.value());
+      if (descriptor.is_open()) served.sockets.push_back(std::move(descriptor));
+    }
+    return served;
   }
   return {};
+}
+
+void raise_flag(const FileDescriptor& flag) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(flag.get(), &one, sizeof(one));
 }
 
 /// The same file with locks of its own.
@@ -113,9 +140,14 @@ Result<LocalSocket> take_turn(std::string_view fabric) {
   }
 }
 
+void lower_flag(const FileDescriptor& flag) {
+  std::uint64_t count;
+  [[maybe_unused]] const ssize_t got = ::read(flag.get(), &count, sizeof(count));
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Host>> Host::join(std::string_view fabric) {
+Result<std::unique_ptr<Host>> Host::join(std::string_view fabric, const OpenNetwork& open) {
   if (fabric.size() > name_bytes_max)
     return refused(fmt::format("softrdma: the name of a fabric has {} bytes; {} are possible",
                                fabric.size(), name_bytes_max));
@@ -126,7 +158,9 @@ Result<std::unique_ptr<Host>> Host::join(std::string_view fabric) {
     auto taken = take_turn(fabric);
     if (!taken.ok()) return taken.take_error();
     turn = std::move(taken.value());
-    host->file_ = ask_for_file(fabric);
+    Served served = ask(fabric);
+    host->file_ = std::move(served.file);
+    host->sockets_ = std::move(served.sockets);
   }
   const bool is_first = !host->file_.is_open();
   if (is_first) {
@@ -145,8 +179,8 @@ Result<std::unique_ptr<Host>> Host::join(std::string_view fabric) {
     std::uint64_t random = 0;
     hawser::platform::random_bytes(std::as_writable_bytes(std::span(&random, 1)));
     host->block_->format = format;
-    // Locally administered, so that it is nobody else's.
-    host->block_->guid = (random & ~std::uint64_t{0xff}) | std::uint64_t{2} << 56;
+    host->block_->guid = random;
+    if (open) host->take_network(open());
   }
   if (host->block_->format != format)
     return refused(fmt::format("softrdma: fabric '{}' is served by another version", fabric));
@@ -177,14 +211,16 @@ Result<void> Host::sit_down(std::string_view fabric) {
   if (!listener.ok()) return listener.take_error();
   listener_ = std::move(listener.value());
   ending_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC));
-  // Signals are for the program's threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  server_ = std::thread([this] { serve(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  server_ = hawser::platform::quiet_thread([this] { answer(); });
   return {};
+}
+
+/// What the first process brings.
+void Host::take_network(Network network) {
+  const std::size_t count = std::min(network.addresses.size(), block_->addresses.size());
+  std::copy_n(network.addresses.begin(), count, block_->addresses.begin());
+  block_->address_count = static_cast<std::uint32_t>(count);
+  sockets_ = std::move(network.sockets);
 }
 
 /// What another process may have left on this seat goes; its packets are taken and find nobody.
@@ -193,6 +229,7 @@ void Host::clear_seat() {
   hawser::platform::random_bytes(std::as_writable_bytes(std::span(&cookie_, 1)));
   mine.sleep = Sleep::none;
   mine.is_polled = 0;
+  mine.lingers = 0;
   mine.reads_from = 0;
   mine.epoch.fetch_add(1);
   mine.pid = static_cast<std::uint32_t>(::getpid());
@@ -215,21 +252,75 @@ void Host::clear_seat() {
 }
 
 Host::~Host() {
-  if (server_.joinable()) {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(ending_.get(), &one, sizeof(one));
-    server_.join();
-  }
+  stop_watching();
+  if (!server_.joinable()) return;
+  raise_flag(ending_);
+  server_.join();
 }
 
-void Host::serve() {
+void Host::answer() {
   for (;;) {
     std::array<pollfd, 2> waited{{{.fd = listener_.fd(), .events = POLLIN, .revents = 0},
                                   {.fd = ending_.get(), .events = POLLIN, .revents = 0}}};
     if (::poll(waited.data(), waited.size(), -1) < 0) continue;
     if (waited[1].revents != 0) return;
-    for (auto socket = listener_.accept(); socket; socket = listener_.accept())
-      if (is_of_our_user(*socket)) socket->send(std::as_bytes(std::span(greeting)), file_.get());
+    for (auto socket = listener_.accept(); socket; socket = listener_.accept()) serve(*socket);
+  }
+}
+
+void Host::serve(LocalSocket& socket) const {
+  if (!is_of_our_user(socket)) return;
+  const std::span<const std::byte> packet = std::as_bytes(std::span(greeting));
+  socket.send(packet, file_.get());
+  for (const FileDescriptor& descriptor : sockets_) socket.send(packet, descriptor.get());
+}
+
+// Other hosts
+
+std::span<const NetworkAddress> Host::addresses() const {
+  return std::span(block_->addresses).first(block_->address_count);
+}
+NetworkMemory& Host::network() const { return block_->network; }
+
+void Host::watch_sockets(std::function<int()> ready) {
+  if (sockets_.empty() || watcher_.joinable()) return;
+  ready_ = std::move(ready);
+  watcher_flag_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  watcher_ = hawser::platform::quiet_thread([this] { watch(); });
+}
+
+void Host::stop_watching() {
+  if (!watcher_.joinable()) return;
+  watcher_ends_ = true;
+  raise_flag(watcher_flag_);
+  watcher_.join();
+}
+
+void Host::look_again() {
+  if (watcher_pauses_) raise_flag(watcher_flag_);
+}
+
+/// All processes of the host do so; the kernel wakes one of them.
+void Host::watch() {
+  const FileDescriptor events(::epoll_create1(EPOLL_CLOEXEC));
+  const auto add = [&](const FileDescriptor& descriptor, std::uint32_t kind) {
+    epoll_event event{.events = EPOLLIN | kind, .data = {.fd = descriptor.get()}};
+    ::epoll_ctl(events.get(), EPOLL_CTL_ADD, descriptor.get(), &event);
+  };
+  add(watcher_flag_, 0);
+  for (const FileDescriptor& descriptor : sockets_) add(descriptor, EPOLLEXCLUSIVE);
+  while (!watcher_ends_) {
+    epoll_event event{};
+    if (::epoll_wait(events.get(), &event, 1, -1) < 0) continue;
+    if (event.data.fd == watcher_flag_.get()) {
+      lower_flag(watcher_flag_);
+      continue;
+    }
+    const int pause_ms = ready_();
+    if (pause_ms == 0) continue;
+    watcher_pauses_ = true;
+    if (is_ready(watcher_flag_.get(), pause_ms)) lower_flag(watcher_flag_);
+    watcher_pauses_ = false;
   }
 }
 
@@ -238,6 +329,7 @@ void Host::forget_in_child() {
   listener_.close();
   lock_.close();
   file_.close();
+  sockets_.clear();
 }
 
 std::uint64_t Host::guid() const { return block_->guid; }
@@ -251,6 +343,26 @@ bool Host::is_alive(std::uint16_t seat) const {
   if (seat == seat_) return true;
   struct flock lock = lock_of(seat);
   return ::fcntl(lock_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool Host::somebody_looks() const {
+  for (std::uint16_t seat = 0; seat < seats_end(); ++seat) {
+    const SeatMemory& other = seat_memory(seat);
+    if (other.is_polled.load(std::memory_order_relaxed) != 0 ||
+        other.lingers.load(std::memory_order_relaxed) != 0)
+      return true;
+  }
+  return false;
+}
+
+void Host::ring(std::uint16_t seat) const {
+  SeatMemory& other = seat_memory(seat);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (other.sleep.load(std::memory_order_relaxed) == Sleep::none ||
+      other.is_polled.load(std::memory_order_relaxed) != 0)
+    return;
+  other.bell.fetch_add(1);
+  hawser::platform::futex_wake_all(other.bell);
 }
 
 // Queue pairs

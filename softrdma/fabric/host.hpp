@@ -6,24 +6,28 @@
 // behind. Each takes a seat by a lock on one byte of the file, which the kernel gives back when the
 // process ends, however it ends; each serves the file to those who come later.
 //
-// Ownership: of mapping, locks, socket and the thread that serves. Threads: any.
+// Ownership: of mapping, locks, sockets and the threads that serve and watch them. Threads: any.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/result.hpp"
 #include "platform/file.hpp"
 #include "platform/local_socket.hpp"
 #include "softrdma/fabric/inbox.hpp"
 #include "softrdma/link/numbers.hpp"
+#include "softrdma/wire/icrc.hpp"
 #include "softrdma/wire/packet.hpp"
 
 namespace softrdma::fabric {
@@ -43,6 +47,7 @@ struct SeatMemory {
   alignas(64) std::atomic<std::uint32_t> bell;  // it sleeps on this word
   std::atomic<Sleep> sleep;
   std::atomic<std::uint32_t> is_polled;  // a program drives it, as far as is known
+  std::atomic<std::uint32_t> lingers;    // its thread looks around before it sleeps
   std::atomic<std::uint32_t> pid;
   std::atomic<std::uint64_t> cookie_address;  // where in its memory the cookie lies, which proves
   std::atomic<std::uint64_t> cookie;          // that a process number means the same to both
@@ -54,10 +59,34 @@ struct SeatMemory {
 
 struct Block;
 
+/// An address of this host.
+struct NetworkAddress {
+  wire::Address address{};
+  std::uint32_t interface = 0;  // the system's number of it
+  std::uint32_t mtu = 0;        // of IP packets
+};
+
+/// The way to other hosts, which all processes of a host share.
+struct Network {
+  std::vector<NetworkAddress> addresses;                  // at most network_addresses_max
+  std::vector<hawser::platform::FileDescriptor> sockets;  // network_sockets, or none
+};
+using OpenNetwork = std::function<Network()>;
+inline constexpr std::size_t network_addresses_max = 32;
+inline constexpr std::size_t network_sockets = 2;
+
+/// What the processes of a host know together of its sockets.
+struct NetworkMemory {
+  std::atomic<std::uint32_t> reader;     // 1 + the seat of the process that empties them just now
+  std::atomic<std::uint32_t> is_in_use;  // bits: the sockets by which somebody talks to other hosts
+};
+
 class Host final : public link::Numbers {
  public:
   /// FABRIC: any name; an empty one is private: nobody else can join. Errors: sentences.
-  static hawser::base::Result<std::unique_ptr<Host>> join(std::string_view fabric);
+  /// OPEN, if any, is called if this process is the first.
+  static hawser::base::Result<std::unique_ptr<Host>> join(std::string_view fabric,
+                                                          const OpenNetwork& open = {});
   ~Host() override;
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
@@ -69,8 +98,27 @@ class Host final : public link::Numbers {
   [[nodiscard]] Inbox inbox(std::uint16_t seat) const;
   /// Asks the kernel.
   [[nodiscard]] bool is_alive(std::uint16_t seat) const;
+  /// Whether a program of any process polls, or its thread looks around, as far as is known.
+  [[nodiscard]] bool somebody_looks() const;
+  /// Wakes the thread of the device on SEAT if it sleeps, unless its program polls and will look by
+  /// itself. What it is to see was written before.
+  void ring(std::uint16_t seat) const;
   /// Seats from here on have never been taken.
   [[nodiscard]] std::uint16_t seats_end() const;
+
+  // Other hosts
+  [[nodiscard]] std::span<const NetworkAddress> addresses() const;
+  /// Descriptors; none if there is no way to other hosts.
+  [[nodiscard]] std::span<const hawser::platform::FileDescriptor> sockets() const {
+    return sockets_;
+  }
+  [[nodiscard]] NetworkMemory& network() const;
+  /// From now on, until stop_watching(), READY is called on a thread of its own when a socket is
+  /// readable; it returns for how many milliseconds it wants not to be called again.
+  void watch_sockets(std::function<int()> ready);
+  /// Ends the time for which READY wanted not to be called.
+  void look_again();
+  void stop_watching();
 
   // Queue pairs
   std::optional<std::uint32_t> take() override;
@@ -85,7 +133,10 @@ class Host final : public link::Numbers {
   Host() = default;
   hawser::base::Result<void> sit_down(std::string_view name);
   void clear_seat();
-  void serve();
+  void take_network(Network network);
+  void answer();
+  void serve(hawser::platform::LocalSocket& socket) const;
+  void watch();
 
   hawser::platform::FileDescriptor file_;  // shared with everybody
   hawser::platform::FileDescriptor lock_;  // the same, opened anew: its locks are ours
@@ -96,6 +147,12 @@ class Host final : public link::Numbers {
   hawser::platform::LocalSocket listener_;
   hawser::platform::FileDescriptor ending_;  // readable when the thread is to end
   std::thread server_;
+  std::vector<hawser::platform::FileDescriptor> sockets_;
+  std::function<int()> ready_;
+  hawser::platform::FileDescriptor watcher_flag_;  // readable: there is something new for it
+  std::atomic<bool> watcher_pauses_ = false;
+  std::atomic<bool> watcher_ends_ = false;
+  std::thread watcher_;
 };
 
 }  // namespace softrdma::fabric

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "platform/clock.hpp"
-#include "platform/futex.hpp"
 #include "platform/process.hpp"
+#include "softrdma/fabric/letter.hpp"
 
 namespace softrdma::fabric {
 
@@ -22,7 +22,6 @@ constexpr std::uint32_t window_packets = 16;
 constexpr std::uint32_t reliable_segment_bytes = 64U << 10;
 // What has no acknowledgement is copied: its sender may have its memory back at once.
 constexpr std::uint32_t unreliable_segment_bytes = chunk_bytes;
-constexpr std::size_t chunks_max = reliable_segment_bytes / chunk_bytes;
 constexpr int taken_in_a_row = 64;
 constexpr std::uint64_t look_again_ns = 20'000;
 /// A slot that stays half filled for so long may be a dead process's.
@@ -79,78 +78,25 @@ void HostLink::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
 }
 
 Form HostLink::form_for(std::uint16_t seat, const qp::Outgoing& packet) const {
-  if (packet.payload.bytes() <= body_bytes) return Form::body;
+  const Form copied = copied_form(packet.payload.bytes());
+  if (copied == Form::body || !is_reliable(packet.headers.opcode.service)) return copied;
   const bool is_closed =
       host_.seat_memory(seat).cannot_read[host_.seat()].load(std::memory_order_relaxed) != 0;
-  return is_reliable(packet.headers.opcode.service) && !is_closed ? Form::pieces : Form::chunks;
+  return is_closed ? Form::chunks : Form::pieces;
 }
 
 /// False if there is no room.
 bool HostLink::leave(std::uint16_t seat, const qp::Outgoing& packet, const ibv_ah_attr& address) {
-  Inbox inbox = host_.inbox(seat);
+  const bool is_datagram = packet.headers.opcode.service == wire::Service::unreliable_datagram;
+  const Route route = is_datagram ? route_of(packet, address) : Route{};
   const Form form = form_for(seat, packet);
-  std::array<std::uint16_t, chunks_max> numbers;
-  std::span<std::uint16_t> claimed;
-  if (form == Form::chunks) {
-    claimed = std::span(numbers).first((packet.payload.bytes() - 1) / chunk_bytes + 1);
-    if (!inbox.claim_chunks(host_.seat(), claimed)) return false;
-  }
-  const std::optional<Inbox::Claim> claim = inbox.claim(host_.seat());
-  if (!claim) {
-    inbox.release_chunks(claimed);
-    return false;
-  }
-  fill(claim->slot, packet, form, claimed, inbox);
-  if (packet.headers.opcode.service == wire::Service::unreliable_datagram)
-    claim->slot.route = route_of(packet, address);
-  if (form == Form::pieces) note_outstanding(seat, claim->position, packet.payload);
-  inbox.publish(*claim, host_.seat());
-  ring(seat);
+  const std::optional<std::uint64_t> position =
+      leave_packet(host_, seat, packet, form, is_datagram ? &route : nullptr);
+  if (!position) return false;
+  if (form == Form::pieces) note_outstanding(seat, *position, packet.payload);
+  // Our own inbox we look at ourselves.
+  if (seat != host_.seat()) host_.ring(seat);
   return true;
-}
-
-void HostLink::fill(Slot& slot, const qp::Outgoing& packet, Form form,
-                    std::span<const std::uint16_t> chunk_numbers, Inbox& inbox) {
-  const memory::Pieces& payload = packet.payload;
-  SlotHead& head = slot.head;
-  head.payload_bytes = static_cast<std::uint32_t>(payload.bytes());
-  head.form = form;
-  // Without the payload, which the slot tells the length of.
-  head.header_bytes = static_cast<std::uint8_t>(wire::build(packet.headers, 0, head.headers));
-  std::byte* body = slot.body.data();
-  switch (form) {
-    case Form::body:
-      for (const std::span<const std::byte> piece : payload.all()) {
-        std::memcpy(body, piece.data(), piece.size());
-        body += piece.size();
-      }
-      return;
-    case Form::pieces:
-      head.epoch = host_.seat_memory(host_.seat()).epoch.load(std::memory_order_relaxed);
-      head.count = static_cast<std::uint8_t>(payload.all().size());
-      for (const std::span<const std::byte> piece : payload.all()) {
-        const FarPiece far{reinterpret_cast<std::uint64_t>(piece.data()), piece.size()};
-        std::memcpy(body, &far, sizeof(far));
-        body += sizeof(far);
-      }
-      return;
-    case Form::chunks: {
-      head.count = static_cast<std::uint8_t>(chunk_numbers.size());
-      std::memcpy(body, chunk_numbers.data(), chunk_numbers.size_bytes());
-      std::size_t filled = 0;
-      for (std::span<const std::byte> piece : payload.all()) {
-        while (!piece.empty()) {
-          const std::span<std::byte> room =
-              inbox.chunk(chunk_numbers[filled / chunk_bytes]).subspan(filled % chunk_bytes);
-          const std::size_t part = std::min(room.size(), piece.size());
-          std::memcpy(room.data(), piece.data(), part);
-          piece = piece.subspan(part);
-          filled += part;
-        }
-      }
-      return;
-    }
-  }
 }
 
 /// As it would be on the wire of InfiniBand (IBA §8.3).
@@ -207,18 +153,6 @@ bool HostLink::leave_held() {
     }
   }
   return moved;
-}
-
-/// Wakes who sleeps, unless its program polls and will look by itself.
-void HostLink::ring(std::uint16_t seat) {
-  if (seat == host_.seat()) return;
-  SeatMemory& other = host_.seat_memory(seat);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (other.sleep.load(std::memory_order_relaxed) == Sleep::none ||
-      other.is_polled.load(std::memory_order_relaxed) != 0)
-    return;
-  other.bell.fetch_add(1);
-  hawser::platform::futex_wake_all(other.bell);
 }
 
 // Memory that others may still read

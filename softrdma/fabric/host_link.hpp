@@ -46,6 +46,8 @@ class HostLink final : public link::Link {
   void withdraw(std::span<const std::byte> memory) override;
   void withdraw_all() override;
 
+  /// Whether ADDRESS is of this host.
+  [[nodiscard]] bool is_ours(const ibv_ah_attr& address) const;
   /// Whether poll() would find a packet.
   [[nodiscard]] bool has_mail() { return inbox_.front() != nullptr; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
@@ -68,17 +70,13 @@ class HostLink final : public link::Link {
   };
 
   [[nodiscard]] const link::PortIdentity* port_of(const ibv_ah_attr& address) const;
-  [[nodiscard]] bool is_ours(const ibv_ah_attr& address) const;
   // Leaving packets
   [[nodiscard]] Form form_for(std::uint16_t seat, const qp::Outgoing& packet) const;
   bool leave(std::uint16_t seat, const qp::Outgoing& packet, const ibv_ah_attr& address);
-  void fill(Slot& slot, const qp::Outgoing& packet, Form form,
-            std::span<const std::uint16_t> chunk_numbers, Inbox& inbox);
   [[nodiscard]] Route route_of(const qp::Outgoing& packet, const ibv_ah_attr& address) const;
   void note_outstanding(std::uint16_t seat, std::uint64_t position, const memory::Pieces& pieces);
   bool leave_held();
   void hold(std::uint16_t seat, const qp::Outgoing& packet, const ibv_ah_attr& address);
-  void ring(std::uint16_t seat);
   // Taking packets
   bool take_one(link::Sink& sink);
   bool open(const Slot& slot, FarMemory* far, std::vector<std::byte>* joined, qp::Arrival* out);

@@ -37,6 +37,8 @@ class Link {
   [[nodiscard]] virtual bool has_room(const qp::Destination& destination) = 0;
   /// After has_room(). What is lost on the way, nobody tells.
   virtual void send(const qp::Outgoing& packet, const ibv_ah_attr& address) = 0;
+  /// Packets that were sent are on their way when this returns.
+  virtual void flush() {}
   /// Gives what has come to SINK; true if there was anything, or room came to be.
   virtual bool poll(Sink& sink, std::uint64_t now_ns) = 0;
   /// Returns when nobody reads MEMORY any more as the payload of a packet that was sent, nor will;

@@ -390,6 +390,24 @@ TEST_F(Connection, OneLostPieceOfAReadIsMendedAtOnce) {
   expect_all_sent();
 }
 
+TEST_F(Connection, AShrunkenWindowAsksForItsAnswer) {
+  // Each loss halves the window; what then goes out is less than what is acknowledged by itself.
+  a.context.window_packets = 64;
+  a.start();
+  b.add_receive(0, 4096);
+  a.add(IBV_WR_SEND, 0, 4096);
+  Network network(a, b, {.lost_packet = 30}, 1);
+  ASSERT_TRUE(network.run());
+  for (std::uint64_t lost = 5; lost < 60; lost += 9) {
+    b.add_receive(0, 4096);
+    a.add(IBV_WR_SEND, 0, 4096);
+    ASSERT_TRUE(run({.lost_packet = lost}));
+  }
+  EXPECT_EQ(b.received.size(), 8U);
+  EXPECT_EQ(a.requester.counters().timeouts, 0U);
+  expect_all_sent();
+}
+
 struct Refusal {
   const char* what;
   ibv_wr_opcode opcode;

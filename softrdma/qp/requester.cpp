@@ -160,8 +160,10 @@ ibv_wc_status Requester::build_segment(SendWork& work, Outgoing* out) {
   const bool is_last = cursor_packet_ == last;
   const std::uint32_t acknowledged_every = std::max(context_.window_packets / 4, 1U);
   headers.opcode.operation = operation_of(work, cursor_packet_, last);
-  headers.ack_request =
-      context_.is_reliable() && (is_last || (cursor_packet_ + 1) % acknowledged_every == 0);
+  // The one that fills the window, too: without an answer nothing goes on.
+  const bool is_asking = is_last || (cursor_packet_ + 1) % acknowledged_every == 0 ||
+                         in_flight() + 1 >= window_packets_;
+  headers.ack_request = context_.is_reliable() && is_asking;
   headers.solicited = is_last && (work.flags & IBV_SEND_SOLICITED) != 0;
   headers.range = {work.remote_address, work.remote_key, work.bytes};
   headers.immediate = work.immediate;

@@ -1,8 +1,8 @@
 """Programs that come in two, a server and a client, on softrdma: the pingpongs of libibverbs and
-perftest. Both ends run on this host, in one fabric of their own; each pair has a time limit."""
+perftest. Both ends run on this host: in one fabric, in two that talk by UDP, or in two network name
+spaces. Each pair has a time limit."""
 import itertools
 import os
-import pathlib
 import re
 import socket
 import subprocess
@@ -45,40 +45,111 @@ def perftests(everything):
         yield ["ib_write_bw", "-n", "100", "-s", "1048576"]
 
 
+# What a program may lose between hosts makes it wait for ever, if nothing repeats it.
+UNRELIABLE_BANDWIDTH = re.compile(r"ib_send_bw -c (UC|UD)|ib_write_bw -c UC")
+
+
+class OneHost:
+    """Both ends in one fabric of this host."""
+    name = "one host"
+    server = client = []
+    address = "localhost"
+
+    def settings(self, port):
+        return [{"SOFTRDMA_FABRIC": f"pair.{port}"}] * 2
+
+    def suits(self, command):
+        return True
+
+
+class TwoFabrics(OneHost):
+    """Two fabrics of this host with addresses of their own: by UDP, as if they were two hosts."""
+    name = "two fabrics"
+
+    def settings(self, port):
+        return [{"SOFTRDMA_FABRIC": f"pair.{port}.{which}",
+                 "SOFTRDMA_ADDRESS": f"127.0.{1 + port % 200}.{which}"} for which in (1, 2)]
+
+    def suits(self, command):
+        return not UNRELIABLE_BANDWIDTH.match(" ".join(command))
+
+
+class TwoNamespaces(TwoFabrics):
+    """Two hosts out of network name spaces, with a cable between them. Needs root."""
+    name = "two name spaces"
+    address = "10.94.0.1"
+    mtu = 1500
+
+    def __init__(self):
+        self.names = [f"softrdma-{os.getpid()}-{which}" for which in (1, 2)]
+        self.server, self.client = (["ip", "netns", "exec", name] for name in self.names)
+
+    def settings(self, port):
+        return [{"SOFTRDMA_FABRIC": f"pair.{port}"}] * 2
+
+    def __enter__(self):
+        for name in self.names:
+            ip("netns", "add", name)
+        ends = [f"sr{os.getpid()}-{which}" for which in (1, 2)]
+        ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+        for which, (name, end) in enumerate(zip(self.names, ends), 1):
+            ip("link", "set", end, "netns", name)
+            for command in (["addr", "add", f"10.94.0.{which}/16", "dev", end],
+                            ["addr", "add", f"fd94::{which}/64", "dev", end, "nodad"],
+                            ["link", "set", end, "mtu", str(self.mtu), "up"],
+                            ["link", "set", "lo", "up"]):
+                ip("-n", name, *command)
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+def ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True)
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("", 0))
         return probe.getsockname()[1]
 
 
-def is_listening(port):
+def is_listening(place, port):
     listening = "0A"
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in pathlib.Path(table).read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == listening and int(fields[1].rsplit(":", 1)[1], 16) == port:
-                return True
+    shown = subprocess.run([*place.server, "cat", "/proc/net/tcp", "/proc/net/tcp6"], text=True,
+                           capture_output=True, check=True).stdout
+    for line in shown.splitlines():
+        fields = line.split()
+        if fields[0] != "sl" and fields[3] == listening \
+                and int(fields[1].rsplit(":", 1)[1], 16) == port:
+            return True
     return False
 
 
-def run_pair(library, command, settings=None):
-    """Runs COMMAND as a server and as its client; returns what the client printed."""
+def run_pair(library, command, place, more=None):
+    """Runs COMMAND as a server and as its client at PLACE; returns what the client printed. MORE:
+    settings of both."""
     port = free_port()
-    name = " ".join(command)
+    name = f"{' '.join(command)} ({place.name})"
     print("started:", name, flush=True)
-    environment = {**os.environ, "LD_PRELOAD": str(library),
-                   "SOFTRDMA_FABRIC": f"pair.{port}", **(settings or {})}
-    options = {"env": environment, "text": True, "stdout": subprocess.PIPE,
-               "stderr": subprocess.STDOUT}
     began = time.monotonic()
-    server = subprocess.Popen([*command, "-p", str(port)], **options)
+
+    def start(prefix, settings, *arguments):
+        environment = {**os.environ, "LD_PRELOAD": str(library), **settings, **(more or {})}
+        return subprocess.Popen([*prefix, *command, "-p", str(port), *arguments], env=environment,
+                                text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    settings = place.settings(port)
+    server = start(place.server, settings[0])
     client = None
     try:
-        while not is_listening(port):
+        while not is_listening(place, port):
             if server.poll() is not None or time.monotonic() - began > TIME_LIMIT_S:
                 raise Failure(f"{name}: the server did not begin\n{server.communicate()[0][-2000:]}")
             time.sleep(0.01)
-        client = subprocess.Popen([*command, "-p", str(port), "localhost"], **options)
+        client = start(place.client, settings[1], place.address)
         shown = client.communicate(timeout=TIME_LIMIT_S)[0]
         served = server.communicate(timeout=TIME_LIMIT_S)[0]
     except subprocess.TimeoutExpired as late:
@@ -88,12 +159,11 @@ def run_pair(library, command, settings=None):
             if end is not None and end.poll() is None:
                 end.kill()
                 end.wait()
-    for end, text in (("client", shown), ("server", served)):
-        process = client if end == "client" else server
+    for which, process, text in (("client", client, shown), ("server", server, served)):
         if process.returncode != 0:
-            raise Failure(f"{name}: its {end} ended with {process.returncode}\n{text[-2000:]}")
+            raise Failure(f"{name}: its {which} ended with {process.returncode}\n{text[-2000:]}")
         if re.search(r"invalid data|Failed status|Completion with error", text):
-            raise Failure(f"{name}: its {end} says\n{text[-2000:]}")
+            raise Failure(f"{name}: its {which} says\n{text[-2000:]}")
     return shown
 
 

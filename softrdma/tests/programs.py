@@ -9,7 +9,9 @@ its documents). --all: the long forms, with all sizes. --only: those whose comma
 """
 import argparse
 import collections
+import contextlib
 import gzip
+import itertools
 import os
 import pathlib
 import re
@@ -107,8 +109,24 @@ def check_pyverbs(library, work):
     return passed, reasons.total()
 
 
-def check_pair(library, command):
-    pairs.run_pair(library, command)
+def check_pair(library, command, place):
+    pairs.run_pair(library, command, place)
+
+
+def run_checks(checks, only):
+    """Passed, failed and skipped of those whose name has ONLY in it."""
+    passed = failed = skipped = 0
+    for name, check in checks.items():
+        if only not in name:
+            continue
+        try:
+            more, left_out = check() or (1, 0)
+            passed += more
+            skipped += left_out
+        except Failure as failure:
+            print(f"FAILED: {failure}", file=sys.stderr)
+            failed += 1
+    return passed, failed, skipped
 
 
 def main():
@@ -124,21 +142,22 @@ def main():
     work = options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
 
-    passed = failed = skipped = 0
+    skipped = 0
     checks = {"ibv_devices": lambda: check_listing(library),
               "pyverbs": lambda: check_pyverbs(library, work)}
-    for command in pairs.programs(options.all):
-        checks[" ".join(command)] = lambda command=command: check_pair(library, command)
-    for name, check in checks.items():
-        if options.only not in name:
-            continue
-        try:
-            more, left_out = check() or (1, 0)
-            passed += more
-            skipped += left_out
-        except Failure as failure:
-            print(f"FAILED: {failure}", file=sys.stderr)
-            failed += 1
+    with contextlib.ExitStack() as held:
+        places = [pairs.OneHost(), pairs.TwoFabrics()]
+        if os.geteuid() == 0:
+            places.append(held.enter_context(pairs.TwoNamespaces()))
+        else:
+            skipped += len(pairs.programs(options.all))
+            print("skipped: everything between network name spaces, which needs root")
+        for place, command in itertools.product(places, pairs.programs(options.all)):
+            if place.suits(command):
+                checks[f"{' '.join(command)} ({place.name})"] = \
+                    lambda place=place, command=command: check_pair(library, command, place)
+        more = run_checks(checks, options.only)
+    passed, failed, skipped = (sum(both) for both in zip(more, (0, 0, skipped)))
     if options.counts:
         with options.counts.open("a") as file:
             file.write(f"{passed} {failed} {skipped}\n")

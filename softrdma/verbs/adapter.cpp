@@ -1,11 +1,12 @@
 #include "softrdma/verbs/adapter.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "platform/futex.hpp"
+#include "platform/thread.hpp"
+#include "softrdma/udp/addresses.hpp"
 
 namespace softrdma::verbs {
 namespace {
@@ -15,7 +16,9 @@ constexpr int rounds_max = 64;
 constexpr int patience_polls = 200;
 constexpr std::uint64_t never = ~std::uint64_t{0};
 /// How long a program that has polled may do something else before its device is driven for it.
-constexpr std::uint64_t watch_ns = 1'000'000;
+constexpr std::uint64_t watch_ns_min = 50'000;
+constexpr std::uint64_t watch_ns_max = 1'000'000;
+constexpr std::uint64_t linger_ns = 50'000;
 constexpr std::uint64_t link_local_prefix = 0xfe80000000000000;
 
 ibv_gid gid_of(std::uint64_t prefix, std::uint64_t interface) {
@@ -27,14 +30,47 @@ ibv_gid gid_of(std::uint64_t prefix, std::uint64_t interface) {
   return gid;
 }
 
-std::vector<link::PortIdentity> ports_of(const AdapterSettings& settings, std::uint64_t guid) {
+ibv_gid gid_of(const wire::Address& address) {
+  ibv_gid gid;
+  std::memcpy(gid.raw, address.data(), address.size());
+  return gid;
+}
+
+/// Locally administered; its low half is the address, by which other hosts find it.
+std::uint64_t guid_of(const fabric::Host& host) {
+  constexpr std::uint64_t random_bits = 0x00ffff00'00000000;
+  constexpr std::uint64_t administered_locally = std::uint64_t{2} << 56;
+  const std::uint64_t low =
+      udp::ipv4_of(host.addresses()).value_or(static_cast<std::uint32_t>(host.guid()));
+  return administered_locally | (host.guid() & random_bits) | low;
+}
+
+/// What the ports are called follows from the addresses of the host, so that other hosts find it.
+std::vector<link::PortIdentity> ports_of(const AdapterSettings& settings,
+                                         const fabric::Host& host) {
+  const auto addresses = host.addresses();
+  const std::optional<std::uint32_t> ipv4 = udp::ipv4_of(addresses);
   std::vector<link::PortIdentity> ports(settings.ports);
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    ports[i].is_ethernet = settings.is_ethernet;
-    ports[i].lid = settings.is_ethernet ? std::uint16_t{0} : static_cast<std::uint16_t>(i + 1);
-    ports[i].gids = {gid_of(link_local_prefix, guid + i)};
+    link::PortIdentity& port = ports[i];
+    port.is_ethernet = settings.is_ethernet;
+    if (settings.is_ethernet) {
+      for (const fabric::NetworkAddress& address : addresses)
+        port.gids.push_back(gid_of(address.address));
+    } else {
+      port.lid = static_cast<std::uint16_t>((ipv4 ? udp::lid_of(*ipv4) : 1) + i);
+    }
+    if (port.gids.empty())
+      port.gids = {gid_of(link_local_prefix, guid_of(host) + (std::uint64_t{i} << 32))};
+    if (host.sockets().empty()) continue;
+    for (const fabric::NetworkAddress& address : addresses)
+      port.mtu = std::min(port.mtu, udp::payload_mtu(address.mtu));
   }
   return ports;
+}
+
+std::uint32_t datagram_bytes_max(const std::vector<link::PortIdentity>& ports) {
+  return 128U << ports.front().mtu;
 }
 
 }  // namespace
@@ -42,12 +78,15 @@ std::vector<link::PortIdentity> ports_of(const AdapterSettings& settings, std::u
 Adapter::Adapter(const AdapterSettings& settings, std::unique_ptr<fabric::Host> host)
     : settings_(settings),
       host_(std::move(host)),
+      guid_(guid_of(*host_)),
       seat_(host_->seat_memory(host_->seat())),
-      ports_(ports_of(settings, host_->guid())),
+      ports_(ports_of(settings, *host_)),
       link_(*host_, ports_),
-      device_({.secret = settings.secret}, link_, *host_, *this) {}
+      device_({.secret = settings.secret, .datagram_bytes_max = datagram_bytes_max(ports_)}, link_,
+              *host_, *this) {}
 
 Adapter::~Adapter() {
+  host_->stop_watching();
   is_ending_ = true;
   ring();
   if (thread_.joinable()) thread_.join();
@@ -73,31 +112,23 @@ void Adapter::drive_on() {
 
 void Adapter::start() {
   if (thread_.joinable()) return;
-  // Signals are for the program's threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = hawser::platform::quiet_thread([this] { run(); });
+  host_->watch_sockets([this] { return link_.on_sockets_ready(); });
 }
 
 void Adapter::run() {
   while (!is_ending_) sleep();
 }
 
-/// Drives, unless a program has polled since the last time, and sleeps until there is something to
-/// do.
+/// Drives as long as there is something to do, and sleeps until there is again.
 void Adapter::sleep() {
   const std::uint32_t bell = seat_.bell.load();
   const bool is_polled = seat_.is_polled.exchange(0) != 0;
-  std::uint64_t wakes_ns = is_polled ? now_ns() + watch_ns : never;
-  if (!is_polled) {
-    const auto guard = lock();
-    drive_on();
-    wakes_ns = device_.deadline_ns().value_or(never);
-    wakes_ns_ = wakes_ns;
-  }
+  const bool moved = drive_once();
+  // A program that leaves something to do though it polls has its mind elsewhere at times.
+  watch_ns_ = moved ? watch_ns_min : std::min(2 * watch_ns_, watch_ns_max);
+  if (moved) linger();
+  const std::uint64_t wakes_ns = is_polled ? now_ns() + watch_ns_ : wakes_ns_.load();
   seat_.sleep.store(is_polled ? fabric::Sleep::watches : fabric::Sleep::deep);
   // Who came before we said that we sleep has not rung.
   const bool has_work = !is_polled && (link_.has_mail() || seat_.is_polled.load() != 0);
@@ -105,6 +136,28 @@ void Adapter::sleep() {
   if (!has_work && !is_ending_ && now < wakes_ns)
     hawser::platform::futex_wait(seat_.bell, bell, wakes_ns == never ? 0 : wakes_ns - now);
   seat_.sleep.store(fabric::Sleep::none);
+}
+
+bool Adapter::drive_once() {
+  const auto guard = lock();
+  const bool moved = drive();
+  wakes_ns_ = device_.deadline_ns().value_or(never);
+  return moved;
+}
+
+/// Where one packet was, another one follows soon: waking up takes longer than that.
+void Adapter::linger() {
+  seat_.lingers.store(1);
+  for (std::uint64_t last_ns = now_ns(); now_ns() - last_ns < linger_ns && !is_ending_;) {
+    if (drive_once()) {
+      last_ns = now_ns();
+    } else {
+      hawser::platform::yield_cpu();
+    }
+  }
+  seat_.lingers.store(0);
+  // What comes now is for those who sleep on the sockets.
+  host_->look_again();
 }
 
 void Adapter::ring() {
@@ -125,6 +178,10 @@ bool Adapter::note_poll(bool found_something) {
 void Adapter::note_armed(int change) {
   armed_ += change;
   if (armed_ > 0) seat_.is_polled.store(0);
+}
+
+bool Adapter::reaches(const ibv_ah_attr& address) const {
+  return link_.path_to(address, IBV_MTU_256).has_value();
 }
 
 void Adapter::listen(std::uint32_t number, EventListener* listener) {

@@ -20,8 +20,8 @@
 #include "platform/clock.hpp"
 #include "softrdma/device/device.hpp"
 #include "softrdma/fabric/host.hpp"
-#include "softrdma/fabric/host_link.hpp"
 #include "softrdma/link/identity.hpp"
+#include "softrdma/udp/junction.hpp"
 
 namespace softrdma::verbs {
 
@@ -46,7 +46,7 @@ class Adapter final : private device::DeviceListener {
   Adapter& operator=(const Adapter&) = delete;
 
   // Constant
-  [[nodiscard]] std::uint64_t guid() const { return host_->guid(); }
+  [[nodiscard]] std::uint64_t guid() const { return guid_; }
   /// Null if there is no port NUMBER, counted from 1.
   [[nodiscard]] const link::PortIdentity* port(std::uint32_t number) const {
     return number == 0 || number > ports_.size() ? nullptr : &ports_[number - 1];
@@ -81,6 +81,11 @@ class Adapter final : private device::DeviceListener {
   void wait(std::unique_lock<std::mutex>& lock) { changed_.wait(lock); }
   void changed() { changed_.notify_all(); }
 
+  /// Whether there is a way to ADDRESS.
+  [[nodiscard]] bool reaches(const ibv_ah_attr& address) const;
+  /// There are sockets for packets to other hosts.
+  [[nodiscard]] bool has_network() const { return !host_->sockets().empty(); }
+
   /// Events of queue pair NUMBER go to LISTENER; null: to nobody.
   void listen(std::uint32_t number, EventListener* listener);
 
@@ -88,14 +93,17 @@ class Adapter final : private device::DeviceListener {
   void on_event(qp::QueuePair& queue_pair, ibv_event_type event) override;
   void run();
   void sleep();
+  bool drive_once();
+  void linger();
   void ring();
 
   const AdapterSettings settings_;
   const std::unique_ptr<fabric::Host> host_;
+  const std::uint64_t guid_;
   fabric::SeatMemory& seat_;
   const std::vector<link::PortIdentity> ports_;
   std::mutex mutex_;
-  fabric::HostLink link_;
+  udp::Junction link_;
   device::Device device_;
   std::unordered_map<std::uint32_t, EventListener*> listeners_;
   std::condition_variable changed_;
@@ -103,6 +111,7 @@ class Adapter final : private device::DeviceListener {
   int armed_ = 0;        // completion queues
 
   std::thread thread_;
+  std::uint64_t watch_ns_ = 0;               // how long it leaves the device to whoever polls
   std::atomic<std::uint64_t> wakes_ns_ = 0;  // when the thread wakes by itself
   std::atomic<bool> is_ending_ = false;
 };

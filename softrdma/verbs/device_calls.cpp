@@ -76,7 +76,8 @@ ibv_port_attr port_attributes(const link::PortIdentity& port) {
   constexpr std::uint8_t speed_edr = 32;
   ibv_port_attr out{};
   out.state = IBV_PORT_ACTIVE;
-  out.max_mtu = out.active_mtu = IBV_MTU_4096;
+  out.max_mtu = IBV_MTU_4096;
+  out.active_mtu = port.mtu;
   out.gid_tbl_len = static_cast<int>(port.gids.size());
   out.max_msg_sz = message_bytes_max;
   out.pkey_tbl_len = 1;

@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "platform/file.hpp"
+#include "softrdma/udp/addresses.hpp"
+#include "softrdma/udp/socket.hpp"
 
 namespace softrdma::verbs {
 namespace {
@@ -56,9 +58,35 @@ std::string fabric_of(int index) {
   return name.empty() ? name : fmt::format("{}.{}", name, index);
 }
 
+using Addresses = std::vector<fabric::NetworkAddress>;
+
+/// Those that the environment names; empty: all that there are.
+std::optional<Addresses> chosen_addresses() {
+  const char* const text = std::getenv("SOFTRDMA_ADDRESS");
+  auto addresses = udp::parse_addresses(text == nullptr ? "" : text);
+  if (addresses.ok()) return std::move(addresses.value());
+  std::fprintf(stderr, "%s\n", addresses.error().sentence().c_str());
+  return std::nullopt;
+}
+
+/// The way to other hosts. Without sockets there is none: another fabric, or another program, has
+/// them.
+fabric::Network open_network(const Addresses& chosen) {
+  fabric::Network network;
+  network.addresses = chosen.empty() ? udp::addresses_of_host() : chosen;
+  auto sockets = udp::open_sockets(chosen);
+  if (sockets.ok()) {
+    network.sockets = std::move(sockets.value());
+  } else if (!chosen.empty()) {
+    std::fprintf(stderr, "%s; only this host is reached\n", sockets.error().sentence().c_str());
+  }
+  return network;
+}
+
 /// Null, and a sentence on standard error, if it can't be had.
-std::unique_ptr<ListedDevice> make_device(int index, int ports, bool ethernet) {
-  auto host = fabric::Host::join(fabric_of(index));
+std::unique_ptr<ListedDevice> make_device(int index, int ports, bool ethernet,
+                                          const Addresses& chosen) {
+  auto host = fabric::Host::join(fabric_of(index), [&] { return open_network(chosen); });
   if (!host.ok()) {
     std::fprintf(stderr, "%s\n", host.error().sentence().c_str());
     return nullptr;
@@ -112,10 +140,15 @@ std::optional<Devices> make_devices() {
   const std::optional<int> count = number_from("SOFTRDMA_DEVICES", 1, devices_max);
   const std::optional<int> ports = number_from("SOFTRDMA_PORTS", 1, ports_max);
   const std::optional<bool> ethernet = is_ethernet();
-  if (!count || !ports || !ethernet) return std::nullopt;
+  const std::optional<Addresses> addresses = chosen_addresses();
+  if (!count || !ports || !ethernet || !addresses) return std::nullopt;
   Devices devices;
   for (int i = 0; i < *count; ++i) {
-    auto device = make_device(i, *ports, *ethernet);
+    // Of several devices each has an address of its own.
+    const auto own = static_cast<std::size_t>(i);
+    const bool is_shared = *count == 1 || own >= addresses->size();
+    auto device =
+        make_device(i, *ports, *ethernet, is_shared ? *addresses : Addresses{(*addresses)[own]});
     if (device == nullptr) return std::nullopt;
     devices.push_back(std::move(device));
   }

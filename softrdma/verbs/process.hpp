@@ -5,6 +5,7 @@
 //   SOFTRDMA_PORTS     of each (1)
 //   SOFTRDMA_LINK      ib or roce (ib)
 //   SOFTRDMA_FABRIC    what processes share that name it (default); empty: this process alone
+//   SOFTRDMA_ADDRESS   by which other hosts find this one, several with commas (all that it has)
 #pragma once
 
 #include <memory>

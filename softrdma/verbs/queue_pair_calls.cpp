@@ -1,6 +1,11 @@
 // Queue pairs and shared receive queues.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <string>
+#include <utility>
 
 #include "softrdma/memory/scatter_gather.hpp"
 #include "softrdma/verbs/calls.hpp"
@@ -74,6 +79,20 @@ ibv_qp* create(ibv_pd* pd, const ibv_qp_init_attr& attributes) {
   ::pthread_cond_init(&visible.cond, nullptr);
   qp->handle.object = qp.get();
   return &qp.release()->handle.visible.qp_base;
+}
+
+/// Once: what a program says of the errno alone helps nobody.
+void tell_of_no_way(const Adapter& adapter, const ibv_ah_attr& address) {
+  static bool has_told = false;
+  if (std::exchange(has_told, true)) return;
+  const std::string whom = address.is_global != 0
+                               ? fmt::format("GID {:02x}", fmt::join(address.grh.dgid.raw, ""))
+                               : fmt::format("LID {}", address.dlid);
+  std::fprintf(stderr, "softrdma: %s is not of this host%s\n", whom.c_str(),
+               adapter.has_network()
+                   ? ", and no address of ours leads there (IPv4 or IPv6, MTU, port, GID index)"
+                   : ", and there is no way to others: UDP port 4791 is taken, by another program "
+                     "or fabric");
 }
 
 /// POST(work) for each of a list; stops at the first that fails.
@@ -201,6 +220,8 @@ SOFTRDMA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask)
   Adapter& adapter = *object.context->adapter;
   const auto lock = adapter.lock();
   const int error = object.inner->modify(*attributes, mask);
+  if (error != 0 && (mask & IBV_QP_AV) != 0 && !adapter.reaches(attributes->ah_attr))
+    tell_of_no_way(adapter, attributes->ah_attr);
   qp->state = object.inner->state();
   adapter.drive_for(*object.inner);
   return error;

@@ -1,0 +1,158 @@
+#include "softrdma/udp/junction.hpp"
+
+#include <arpa/inet.h>
+
+#include <cstring>
+
+#include "softrdma/fabric/letter.hpp"
+#include "softrdma/wire/packet.hpp"
+
+namespace softrdma::udp {
+
+using fabric::NetworkMemory;
+
+namespace {
+
+constexpr std::uint32_t window_packets = 64;
+constexpr int watch_ms = 1;
+/// After so many turns for nothing one asks whether the reader is alive.
+constexpr std::uint64_t patience_turns = 1000;
+
+/// The 40 bytes before a datagram: of IPv4 its header fills the last 20 (annex A17.4.5.2).
+std::array<std::byte, qp::grh_bytes> route_header(const wire::UdpPath& path,
+                                                  std::size_t udp_payload_bytes) {
+  constexpr std::uint8_t udp_protocol = 17;
+  constexpr std::uint8_t hops = 64;
+  constexpr std::size_t udp_header_bytes = 8;
+  constexpr std::size_t ipv4_header_bytes = 20;
+  const std::size_t udp_bytes = udp_header_bytes + udp_payload_bytes;
+  std::array<std::byte, qp::grh_bytes> out{};
+  if (wire::is_ipv4(path.destination)) {
+    const std::uint16_t length = htons(static_cast<std::uint16_t>(ipv4_header_bytes + udp_bytes));
+    out[20] = std::byte{0x45};
+    std::memcpy(&out[22], &length, sizeof(length));
+    out[26] = std::byte{0x40};
+    out[28] = std::byte{hops};
+    out[29] = std::byte{udp_protocol};
+    std::memcpy(&out[32], &path.source[12], 4);
+    std::memcpy(&out[36], &path.destination[12], 4);
+    return out;
+  }
+  const std::uint16_t length = htons(static_cast<std::uint16_t>(udp_bytes));
+  out[0] = std::byte{0x60};
+  std::memcpy(&out[4], &length, sizeof(length));
+  out[6] = std::byte{udp_protocol};
+  out[7] = std::byte{hops};
+  std::memcpy(&out[8], path.source.data(), path.source.size());
+  std::memcpy(&out[24], path.destination.data(), path.destination.size());
+  return out;
+}
+
+}  // namespace
+
+// Out
+
+std::optional<Way> Junction::way(const ibv_ah_attr& address) const {
+  if (host_.sockets().empty()) return std::nullopt;
+  if (address.port_num == 0 || address.port_num > ports_.size()) return std::nullopt;
+  return way_to(address, ports_[address.port_num - 1U], host_.addresses());
+}
+
+std::optional<qp::Path> Junction::path_to(const ibv_ah_attr& address, ibv_mtu mtu) const {
+  if (const auto local = local_.path_to(address, mtu)) return local;
+  const std::optional<Way> remote = way(address);
+  if (!remote || mtu > payload_mtu(remote->ip_mtu)) return std::nullopt;
+  host_.network().is_in_use.fetch_or(wire::is_ipv4(remote->path.destination) ? 1 : 2);
+  const std::uint32_t segment_bytes = 128U << mtu;
+  return qp::Path{.segment_bytes = segment_bytes,
+                  .unreliable_segment_bytes = segment_bytes,
+                  .window_packets = window_packets};
+}
+
+bool Junction::has_room(const qp::Destination& destination) {
+  return !local_.is_ours(*destination.address) || local_.has_room(destination);
+}
+
+void Junction::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
+  if (local_.is_ours(address)) {
+    local_.send(packet, address);
+  } else if (const std::optional<Way> remote = way(address)) {
+    sender_.add(packet, *remote);
+  }
+}
+
+// In
+
+bool Junction::poll(link::Sink& sink, std::uint64_t now_ns) {
+  const bool received =
+      host_.network().is_in_use.load(std::memory_order_relaxed) != 0 && empty_sockets();
+  return local_.poll(sink, now_ns) || received;
+}
+
+/// True if something came. One process does it at a time, so that packets stay in their order.
+bool Junction::empty_sockets() {
+  NetworkMemory& network = host_.network();
+  std::uint32_t reader = 0;
+  if (!network.reader.compare_exchange_strong(reader, host_.seat() + 1U)) {
+    // The one that has the word may have died with it.
+    if (++waits_for_reader_ % patience_turns == 0 &&
+        !host_.is_alive(static_cast<std::uint16_t>(reader - 1)))
+      network.reader.compare_exchange_strong(reader, 0);
+    return false;
+  }
+  bool moved = false;
+  for (std::size_t which = 0; which < host_.sockets().size(); ++which)
+    if ((network.is_in_use.load(std::memory_order_relaxed) >> which & 1) != 0)
+      moved |= receive(which);
+  network.reader.store(0);
+  return moved;
+}
+
+bool Junction::receive(std::size_t which) {
+  return receiver_.receive(which, [this](const Datagram& datagram) { deliver(datagram); }) > 0;
+}
+
+void Junction::deliver(const Datagram& datagram) {
+  const std::optional<wire::Packet> packet = wire::parse(datagram.bytes);
+  if (!packet) {
+    ++counters_.malformed;
+    return;
+  }
+  const std::optional<std::uint16_t> seat = host_.owner_of(packet->headers.destination_qp);
+  if (!seat) {
+    ++counters_.dropped;
+    return;
+  }
+  qp::Outgoing letter;
+  letter.headers = packet->headers;
+  letter.payload.add(packet->payload.at_hand());
+  fabric::Route route{};
+  const bool is_datagram = packet->headers.opcode.service == wire::Service::unreliable_datagram;
+  if (is_datagram) {
+    // Of InfiniBand the header is optional, and nothing tells whether the sender wanted it.
+    route.has_grh = ports_.front().is_ethernet;
+    if (route.has_grh)
+      route.grh = route_header(datagram.path, datagram.bytes.size() + wire::icrc_bytes);
+    else
+      std::memcpy(&route.source_lid, &datagram.path.source[14], sizeof(route.source_lid));
+    route.source_lid = ntohs(route.source_lid);
+  }
+  if (!fabric::leave_packet(host_, *seat, letter, fabric::copied_form(letter.payload.bytes()),
+                            is_datagram ? &route : nullptr)) {
+    ++counters_.dropped;
+    return;
+  }
+  host_.ring(*seat);
+}
+
+int Junction::on_sockets_ready() {
+  if (host_.somebody_looks()) return watch_ms;
+  // Which of them is readable is not told; from now on those who poll look at both.
+  constexpr std::uint32_t both = 3;
+  host_.network().is_in_use.store(both);
+  empty_sockets();
+  // Whoever got a packet wakes up and looks around for more.
+  return watch_ms;
+}
+
+}  // namespace softrdma::udp

@@ -1,0 +1,74 @@
+// Junction: the way of packets to wherever they go: by inboxes to the processes of this host, else
+// by UDP. What comes by UDP is left in the inbox of the process that has the queue pair.
+//
+// The processes of a host share the sockets: whoever polls empties them, one at a time, and if
+// nobody does, a thread that sleeps on them. So nothing has to be taken over when one of them dies.
+//
+// Ownership: borrows host. Threads: the device's lock; on_sockets_ready(): its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "softrdma/fabric/host.hpp"
+#include "softrdma/fabric/host_link.hpp"
+#include "softrdma/link/identity.hpp"
+#include "softrdma/link/link.hpp"
+#include "softrdma/udp/addresses.hpp"
+#include "softrdma/udp/socket.hpp"
+
+namespace softrdma::udp {
+
+class Junction final : public link::Link {
+ public:
+  struct Counters {
+    std::uint64_t dropped = 0;  // came by UDP for nobody, or for a full inbox
+    std::uint64_t malformed = 0;
+  };
+
+  Junction(fabric::Host& host, std::vector<link::PortIdentity> ports)
+      : host_(host),
+        ports_(std::move(ports)),
+        local_(host, ports_),
+        sender_(host.sockets()),
+        receiver_(host.sockets()) {}
+
+  [[nodiscard]] std::optional<qp::Path> path_to(const ibv_ah_attr& address,
+                                                ibv_mtu mtu) const override;
+  [[nodiscard]] bool has_room(const qp::Destination& destination) override;
+  void send(const qp::Outgoing& packet, const ibv_ah_attr& address) override;
+  void flush() override { sender_.flush(); }
+  bool poll(link::Sink& sink, std::uint64_t now_ns) override;
+  [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const override {
+    return local_.deadline_ns();
+  }
+  void withdraw(std::span<const std::byte> memory) override { local_.withdraw(memory); }
+  void withdraw_all() override { local_.withdraw_all(); }
+
+  /// Whether poll() would find a packet in the inbox.
+  [[nodiscard]] bool has_mail() { return local_.has_mail(); }
+  /// Something has come, and perhaps nobody polls. Returns for how many milliseconds somebody will.
+  int on_sockets_ready();
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] const Receiver::Counters& receiver_counters() const { return receiver_.counters(); }
+
+ private:
+  [[nodiscard]] std::optional<Way> way(const ibv_ah_attr& address) const;
+  bool empty_sockets();
+  bool receive(std::size_t which);
+  void deliver(const Datagram& datagram);
+
+  fabric::Host& host_;
+  const std::vector<link::PortIdentity> ports_;
+  fabric::HostLink local_;
+  Sender sender_;
+  // Those of whoever has the reader's word.
+  Receiver receiver_;
+  Counters counters_;
+  std::uint64_t waits_for_reader_ = 0;
+};
+
+}  // namespace softrdma::udp

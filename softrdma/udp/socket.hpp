@@ -1,0 +1,102 @@
+// The UDP sockets of a host, RoCEv2's port on IPv4 and IPv6: packets out and in, many a call.
+//
+// The sockets are unconnected and forbid fragments, so that the kernel writes the IP headers that
+// the ICRC is computed over. Ownership: descriptors are borrowed. Threads: one for each object.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/result.hpp"
+#include "platform/file.hpp"
+#include "softrdma/fabric/host.hpp"
+#include "softrdma/qp/context.hpp"
+#include "softrdma/udp/addresses.hpp"
+
+namespace softrdma::udp {
+
+/// Two sockets, of IPv4 and IPv6 (or the first alone, on hosts without IPv6), on roce_port of ONLY
+/// if that is not empty, else of all addresses. Errors: a sentence.
+hawser::base::Result<std::vector<hawser::platform::FileDescriptor>> open_sockets(
+    std::span<const fabric::NetworkAddress> only);
+
+/// Packets that go out together.
+class Sender {
+ public:
+  struct Counters {
+    std::uint64_t packets = 0;
+    std::uint64_t refused = 0;  // by the system; they count as lost
+  };
+
+  explicit Sender(std::span<const hawser::platform::FileDescriptor> sockets)
+      : sockets_(sockets), batch_(sockets.empty() ? 0 : batch_packets) {}
+
+  /// The payload has to stay until flush().
+  void add(const qp::Outgoing& packet, const Way& way);
+  void flush();
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  static constexpr std::size_t batch_packets = 32;
+  struct Entry {
+    sockaddr_storage to;
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(in6_pktinfo))> control;
+    std::array<std::byte, wire::headers_bytes_max> headers;
+    std::array<std::byte, wire::padding_bytes_max + wire::icrc_bytes> trailer;
+    std::array<iovec, memory::entries_max + 2> parts;
+    msghdr header;
+    bool is_ipv4;
+  };
+  void send_run(std::span<mmsghdr> messages, int fd);
+
+  std::span<const hawser::platform::FileDescriptor> sockets_;
+  std::vector<Entry> batch_;
+  std::size_t count_ = 0;
+  Counters counters_;
+};
+
+/// Where a packet came from, and what it is from the base header to the padding.
+struct Datagram {
+  wire::UdpPath path;
+  std::span<const std::byte> bytes;
+};
+
+class Receiver {
+ public:
+  struct Counters {
+    std::uint64_t packets = 0;
+    std::uint64_t wrong_checksum = 0;
+  };
+
+  explicit Receiver(std::span<const hawser::platform::FileDescriptor> sockets)
+      : sockets_(sockets) {}
+
+  /// Gives what has come to socket WHICH, at most 32 packets, to TAKE, if their checksum is right.
+  /// Returns how many came.
+  std::size_t receive(std::size_t which, const std::function<void(const Datagram&)>& take);
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  static constexpr std::size_t batch_packets = 32;
+  static constexpr std::size_t packet_bytes_max = 4096 + 128;
+  struct Entry {
+    sockaddr_storage from;
+    alignas(cmsghdr) std::array<std::byte, 128> control;
+    std::array<std::byte, packet_bytes_max> bytes;
+    iovec part;
+  };
+
+  std::span<const hawser::platform::FileDescriptor> sockets_;
+  std::vector<Entry> batch_;
+  Counters counters_;
+};
+
+}  // namespace softrdma::udp
