@@ -94,9 +94,13 @@ void Device::watch_timer(Entry& entry) {
 }
 
 bool Device::drive(std::uint64_t now_ns) {
+  const bool sent = send(now_ns);
+  return link_.poll(*this, now_ns) || sent;
+}
+
+bool Device::send(std::uint64_t now_ns) {
   now_ns_ = now_ns;
-  bool moved = link_.poll(*this, now_ns);
-  moved |= look_at_timers();
+  bool moved = look_at_timers();
   // Those that are ready now; who gets ready meanwhile has its turn next time.
   std::swap(ready_, in_turn_);
   for (Entry* entry : in_turn_) entry->is_ready = false;

@@ -69,8 +69,13 @@ class Device final : private qp::QueuePairHost, private link::Sink {
 
   /// QUEUE_PAIR got work, or a state in which it has some.
   void note_work(qp::QueuePair& queue_pair);
-  /// True if anything happened.
+  /// Sends what is ready, and takes in what has come; answers to that are sent the next time. True
+  /// if anything happened.
   bool drive(std::uint64_t now_ns);
+  /// The first half of that.
+  bool send(std::uint64_t now_ns);
+  /// Whether send() has something to do, as far as is known.
+  [[nodiscard]] bool is_ready() const { return !ready_.empty(); }
   /// When drive() has something to do, if nothing comes in before.
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const;
   [[nodiscard]] const Counters& counters() const { return counters_; }

@@ -84,13 +84,15 @@ void Junction::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
 // In
 
 bool Junction::poll(link::Sink& sink, std::uint64_t now_ns) {
-  const bool received =
-      host_.network().is_in_use.load(std::memory_order_relaxed) != 0 && empty_sockets();
-  return local_.poll(sink, now_ns) || received;
+  const bool moved = local_.poll(sink, now_ns);
+  // What was left in the inbox comes before what is still in the sockets.
+  if (host_.network().is_in_use.load(std::memory_order_relaxed) == 0 || local_.has_mail())
+    return moved;
+  return empty_sockets(&sink) || moved;
 }
 
 /// True if something came. One process does it at a time, so that packets stay in their order.
-bool Junction::empty_sockets() {
+bool Junction::empty_sockets(link::Sink* sink) {
   NetworkMemory& network = host_.network();
   std::uint32_t reader = 0;
   if (!network.reader.compare_exchange_strong(reader, host_.seat() + 1U)) {
@@ -100,19 +102,15 @@ bool Junction::empty_sockets() {
       network.reader.compare_exchange_strong(reader, 0);
     return false;
   }
-  bool moved = false;
+  std::size_t came = 0;
   for (std::size_t which = 0; which < host_.sockets().size(); ++which)
     if ((network.is_in_use.load(std::memory_order_relaxed) >> which & 1) != 0)
-      moved |= receive(which);
+      came += receiver_.receive(which, [&](const Datagram& datagram) { deliver(datagram, sink); });
   network.reader.store(0);
-  return moved;
+  return came > 0;
 }
 
-bool Junction::receive(std::size_t which) {
-  return receiver_.receive(which, [this](const Datagram& datagram) { deliver(datagram); }) > 0;
-}
-
-void Junction::deliver(const Datagram& datagram) {
+void Junction::deliver(const Datagram& datagram, link::Sink* sink) {
   const std::optional<wire::Packet> packet = wire::parse(datagram.bytes);
   if (!packet) {
     ++counters_.malformed;
@@ -123,20 +121,20 @@ void Junction::deliver(const Datagram& datagram) {
     ++counters_.dropped;
     return;
   }
+  const bool is_datagram = packet->headers.opcode.service == wire::Service::unreliable_datagram;
+  const fabric::Route route = is_datagram ? route_of(datagram) : fabric::Route{};
+  // Another one may have left packets since, which come first.
+  if (sink != nullptr && *seat == host_.seat() && !local_.has_mail()) {
+    qp::Arrival arrival;
+    arrival.packet = *packet;
+    arrival.source_lid = route.source_lid;
+    if (route.has_grh) arrival.grh = route.grh;
+    sink->on_arrival(arrival);
+    return;
+  }
   qp::Outgoing letter;
   letter.headers = packet->headers;
   letter.payload.add(packet->payload.at_hand());
-  fabric::Route route{};
-  const bool is_datagram = packet->headers.opcode.service == wire::Service::unreliable_datagram;
-  if (is_datagram) {
-    // Of InfiniBand the header is optional, and nothing tells whether the sender wanted it.
-    route.has_grh = ports_.front().is_ethernet;
-    if (route.has_grh)
-      route.grh = route_header(datagram.path, datagram.bytes.size() + wire::icrc_bytes);
-    else
-      std::memcpy(&route.source_lid, &datagram.path.source[14], sizeof(route.source_lid));
-    route.source_lid = ntohs(route.source_lid);
-  }
   if (!fabric::leave_packet(host_, *seat, letter, fabric::copied_form(letter.payload.bytes()),
                             is_datagram ? &route : nullptr)) {
     ++counters_.dropped;
@@ -145,12 +143,26 @@ void Junction::deliver(const Datagram& datagram) {
   host_.ring(*seat);
 }
 
+/// What the receiver of DATAGRAM is told. Of InfiniBand the header is optional, and nothing tells
+/// whether the sender wanted it.
+fabric::Route Junction::route_of(const Datagram& datagram) const {
+  fabric::Route route{};
+  route.has_grh = ports_.front().is_ethernet;
+  if (route.has_grh) {
+    route.grh = route_header(datagram.path, datagram.bytes.size() + wire::icrc_bytes);
+  } else {
+    std::memcpy(&route.source_lid, &datagram.path.source[14], sizeof(route.source_lid));
+    route.source_lid = ntohs(route.source_lid);
+  }
+  return route;
+}
+
 int Junction::on_sockets_ready() {
   if (host_.somebody_looks()) return watch_ms;
   // Which of them is readable is not told; from now on those who poll look at both.
   constexpr std::uint32_t both = 3;
   host_.network().is_in_use.store(both);
-  empty_sockets();
+  empty_sockets(nullptr);
   // Whoever got a packet wakes up and looks around for more.
   return watch_ms;
 }

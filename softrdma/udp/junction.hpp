@@ -57,9 +57,10 @@ class Junction final : public link::Link {
 
  private:
   [[nodiscard]] std::optional<Way> way(const ibv_ah_attr& address) const;
-  bool empty_sockets();
-  bool receive(std::size_t which);
-  void deliver(const Datagram& datagram);
+  /// SINK: for packets to this process, whose inbox is empty; null: they go there, too.
+  bool empty_sockets(link::Sink* sink);
+  void deliver(const Datagram& datagram, link::Sink* sink);
+  [[nodiscard]] fabric::Route route_of(const Datagram& datagram) const;
 
   fabric::Host& host_;
   const std::vector<link::PortIdentity> ports_;

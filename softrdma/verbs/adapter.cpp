@@ -18,6 +18,7 @@ constexpr std::uint64_t never = ~std::uint64_t{0};
 /// How long a program that has polled may do something else before its device is driven for it.
 constexpr std::uint64_t watch_ns_min = 50'000;
 constexpr std::uint64_t watch_ns_max = 1'000'000;
+constexpr std::uint64_t recently_ns = 5'000;
 constexpr std::uint64_t linger_ns = 50'000;
 constexpr std::uint64_t link_local_prefix = 0xfe80000000000000;
 
@@ -93,19 +94,25 @@ Adapter::~Adapter() {
 }
 
 bool Adapter::drive() {
-  const bool moved = device_.drive(now_ns());
-  const std::optional<std::uint64_t> deadline = device_.deadline_ns();
-  // Who polls looks at the timers, too.
-  if (deadline && *deadline < wakes_ns_ && seat_.is_polled.load(std::memory_order_relaxed) == 0)
-    ring();
+  const std::uint64_t now = now_ns();
+  polled_ns_.store(now, std::memory_order_relaxed);
+  const bool moved = device_.drive(now);
+  leave_to_thread();
   return moved;
 }
 
-void Adapter::drive_on() {
-  for (int round = 0; round < rounds_max; ++round)
-    if (!drive()) return;
-  // The rest is for the thread, or the next poll.
-  if (seat_.is_polled.load(std::memory_order_relaxed) == 0) ring();
+void Adapter::send_for(qp::QueuePair& queue_pair) {
+  device_.note_work(queue_pair);
+  for (int round = 0; round < rounds_max && device_.is_ready(); ++round)
+    if (!device_.send(now_ns())) break;
+  leave_to_thread();
+}
+
+/// Who polls looks at the timers, and at what is ready, too.
+void Adapter::leave_to_thread() {
+  if (seat_.is_polled.load(std::memory_order_relaxed) != 0) return;
+  const std::optional<std::uint64_t> deadline = device_.deadline_ns();
+  if (device_.is_ready() || (deadline && *deadline < wakes_ns_)) ring();
 }
 
 // The thread
@@ -123,11 +130,11 @@ void Adapter::run() {
 /// Drives as long as there is something to do, and sleeps until there is again.
 void Adapter::sleep() {
   const std::uint32_t bell = seat_.bell.load();
-  const bool is_polled = seat_.is_polled.exchange(0) != 0;
-  const bool moved = drive_once();
+  const Turn turn = take_turn();
+  const bool is_polled = seat_.is_polled.exchange(0) != 0 || turn == Turn::left;
   // A program that leaves something to do though it polls has its mind elsewhere at times.
-  watch_ns_ = moved ? watch_ns_min : std::min(2 * watch_ns_, watch_ns_max);
-  if (moved) linger();
+  watch_ns_ = turn == Turn::moved ? watch_ns_min : std::min(2 * watch_ns_, watch_ns_max);
+  if (turn == Turn::moved) linger();
   const std::uint64_t wakes_ns = is_polled ? now_ns() + watch_ns_ : wakes_ns_.load();
   seat_.sleep.store(is_polled ? fabric::Sleep::watches : fabric::Sleep::deep);
   // Who came before we said that we sleep has not rung.
@@ -138,18 +145,21 @@ void Adapter::sleep() {
   seat_.sleep.store(fabric::Sleep::none);
 }
 
-bool Adapter::drive_once() {
-  const auto guard = lock();
-  const bool moved = drive();
-  wakes_ns_ = device_.deadline_ns().value_or(never);
-  return moved;
+/// For the program, unless that does it itself just now.
+Adapter::Turn Adapter::take_turn() {
+  if (now_ns() - polled_ns_.load(std::memory_order_relaxed) < recently_ns) return Turn::left;
+  const std::unique_lock guard(mutex_, std::try_to_lock);
+  if (!guard.owns_lock()) return Turn::left;
+  const bool moved = device_.drive(now_ns());
+  wakes_ns_ = device_.is_ready() ? now_ns() : device_.deadline_ns().value_or(never);
+  return moved ? Turn::moved : Turn::idle;
 }
 
 /// Where one packet was, another one follows soon: waking up takes longer than that.
 void Adapter::linger() {
   seat_.lingers.store(1);
   for (std::uint64_t last_ns = now_ns(); now_ns() - last_ns < linger_ns && !is_ending_;) {
-    if (drive_once()) {
+    if (take_turn() == Turn::moved) {
       last_ns = now_ns();
     } else {
       hawser::platform::yield_cpu();

@@ -63,13 +63,9 @@ class Adapter final : private device::DeviceListener {
   [[nodiscard]] device::Device& device() { return device_; }
   /// Once around; true if anything moved.
   bool drive();
-  /// Until nothing moves, but not for ever; what is left then is the thread's.
-  void drive_on();
-  /// The same, after QUEUE_PAIR got work.
-  void drive_for(qp::QueuePair& queue_pair) {
-    device_.note_work(queue_pair);
-    drive_on();
-  }
+  /// Sends what is ready after QUEUE_PAIR got work, but not for ever; what is left then is the
+  /// thread's.
+  void send_for(qp::QueuePair& queue_pair);
   /// A program has opened the device: from now on it is driven, whether somebody polls or not.
   void start();
   /// A program polls, so that others need not drive. True: it should yield its core for a moment.
@@ -90,12 +86,16 @@ class Adapter final : private device::DeviceListener {
   void listen(std::uint32_t number, EventListener* listener);
 
  private:
+  /// What the thread did when it could drive: nothing, as the program does, or nothing to do.
+  enum class Turn : std::uint8_t { left, idle, moved };
+
   void on_event(qp::QueuePair& queue_pair, ibv_event_type event) override;
   void run();
   void sleep();
-  bool drive_once();
+  Turn take_turn();
   void linger();
   void ring();
+  void leave_to_thread();
 
   const AdapterSettings settings_;
   const std::unique_ptr<fabric::Host> host_;
@@ -111,8 +111,9 @@ class Adapter final : private device::DeviceListener {
   int armed_ = 0;        // completion queues
 
   std::thread thread_;
-  std::uint64_t watch_ns_ = 0;               // how long it leaves the device to whoever polls
-  std::atomic<std::uint64_t> wakes_ns_ = 0;  // when the thread wakes by itself
+  std::atomic<std::uint64_t> polled_ns_ = 0;  // when the program drove last
+  std::uint64_t watch_ns_ = 1;                // how long it leaves the device to whoever polls
+  std::atomic<std::uint64_t> wakes_ns_ = 0;   // when the thread wakes by itself
   std::atomic<bool> is_ending_ = false;
 };
 

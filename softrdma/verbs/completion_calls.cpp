@@ -19,7 +19,7 @@ const queue::Completion& current_of(ibv_cq_ex* cq) { return queue_of(cq).current
 
 /// The next completion; drives the device if there is none.
 bool take(CompletionQueue& cq, queue::Completion* out) {
-  if (cq.completions.is_empty()) cq.context->adapter->drive_on();
+  if (cq.completions.is_empty()) cq.context->adapter->drive();
   if (cq.completions.is_empty()) return false;
   *out = cq.completions.front();
   cq.completions.pop();
@@ -135,7 +135,7 @@ int req_notify_cq(ibv_cq* cq, int solicited_only) {
   auto& object = object_of<CompletionQueue>(cq);
   const auto lock = object.context->adapter->lock();
   object.arm(solicited_only != 0);
-  object.context->adapter->drive_on();
+  object.context->adapter->drive();
   return 0;
 }
 

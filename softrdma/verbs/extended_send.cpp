@@ -50,7 +50,7 @@ int post_all(QueuePair& qp) {
   if (error != 0) return error;
   builder.for_each(
       [&](const ibv_send_wr& work) { qp.inner->post_send(work, address_of(visible, work)); });
-  adapter.drive_for(*qp.inner);
+  adapter.send_for(*qp.inner);
   return 0;
 }
 

@@ -137,7 +137,7 @@ int post_send(ibv_qp* qp, ibv_send_wr* work, ibv_send_wr** bad) {
     return object.inner->post_send(
         request, has_address ? &object_of<AddressHandle>(request.wr.ud.ah).attributes : nullptr);
   });
-  adapter.drive_for(*object.inner);
+  adapter.send_for(*object.inner);
   return error;
 }
 
@@ -155,7 +155,7 @@ int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
   const int error = object.inner->post_send(work, nullptr);
   if (error != 0) return error;
   mw->rkey = work.bind_mw.rkey;
-  adapter.drive_for(*object.inner);
+  adapter.send_for(*object.inner);
   return 0;
 }
 
@@ -223,7 +223,7 @@ SOFTRDMA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask)
   if (error != 0 && (mask & IBV_QP_AV) != 0 && !adapter.reaches(attributes->ah_attr))
     tell_of_no_way(adapter, attributes->ah_attr);
   qp->state = object.inner->state();
-  adapter.drive_for(*object.inner);
+  adapter.send_for(*object.inner);
   return error;
 }
 
