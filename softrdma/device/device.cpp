@@ -52,6 +52,13 @@ void Device::raise(QueuePair& queue_pair, ibv_event_type event) {
   listener_.on_event(queue_pair, event);
 }
 
+std::uint32_t Device::add(const qp::ReceiveTarget& target) {
+  do {
+    last_target_ = (last_target_ + 1) & wire::number_mask;
+  } while (last_target_ == 0 || !targets_.emplace(last_target_, target).second);
+  return last_target_;
+}
+
 std::optional<qp::Path> Device::path_to(const ibv_ah_attr& address, ibv_mtu mtu) {
   return link_.path_to(address, mtu);
 }
@@ -94,19 +101,28 @@ void Device::watch_timer(Entry& entry) {
 }
 
 bool Device::drive(std::uint64_t now_ns) {
-  const bool sent = send(now_ns);
-  return link_.poll(*this, now_ns) || sent;
+  const bool moved = send(now_ns);
+  if (!link_.poll(*this, now_ns)) return moved;
+  send_ready();
+  link_.flush_payloads();
+  return true;
 }
 
 bool Device::send(std::uint64_t now_ns) {
   now_ns_ = now_ns;
   bool moved = look_at_timers();
+  moved |= send_ready();
+  link_.flush();
+  return moved;
+}
+
+bool Device::send_ready() {
+  bool moved = false;
   // Those that are ready now; who gets ready meanwhile has its turn next time.
   std::swap(ready_, in_turn_);
   for (Entry* entry : in_turn_) entry->is_ready = false;
   for (Entry* entry : in_turn_) moved |= send_from(*entry);
   in_turn_.clear();
-  link_.flush();
   return moved;
 }
 

@@ -62,20 +62,29 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   qp::QueuePair* create_queue_pair(qp::QueuePairParts parts);
   /// Its completions that were not polled go with it.
   void destroy(qp::QueuePair& queue_pair);
+  /// Null if nobody has NUMBER.
+  [[nodiscard]] qp::QueuePair* find(std::uint32_t number) const {
+    const auto found = queue_pairs_.find(number);
+    return found == queue_pairs_.end() ? nullptr : found->second->queue_pair.get();
+  }
   [[nodiscard]] std::size_t queue_pair_count() const { return queue_pairs_.size(); }
 
   /// When this returns nobody copies from MEMORY, which no key opens any more.
   void withdraw(std::span<const std::byte> memory) { link_.withdraw(memory); }
 
+  /// A receive queue of XRC; returns its number. What it points to stays until remove_target().
+  std::uint32_t add(const qp::ReceiveTarget& target);
+  void remove_target(std::uint32_t number) { targets_.erase(number); }
+
   /// QUEUE_PAIR got work, or a state in which it has some.
   void note_work(qp::QueuePair& queue_pair);
-  /// Sends what is ready, and takes in what has come; answers to that are sent the next time. True
-  /// if anything happened.
+  /// Sends what is ready, takes in what has come, and answers it; but answers without payload may
+  /// stay until the next drive(). True if anything happened.
   bool drive(std::uint64_t now_ns);
-  /// The first half of that.
+  /// The first part of that.
   bool send(std::uint64_t now_ns);
   /// Whether send() has something to do, as far as is known.
-  [[nodiscard]] bool is_ready() const { return !ready_.empty(); }
+  [[nodiscard]] bool is_ready() const { return !ready_.empty() || link_.has_waiting(); }
   /// When drive() has something to do, if nothing comes in before.
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const;
   [[nodiscard]] const Counters& counters() const { return counters_; }
@@ -94,6 +103,10 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   ibv_wc_status bind(qp::QueuePair& queue_pair, const queue::BindWork& work) override;
   bool invalidate(qp::QueuePair& queue_pair, std::uint32_t key) override;
   std::uint64_t now_ns() override { return now_ns_; }
+  const qp::ReceiveTarget* receive_target(std::uint32_t number) override {
+    const auto found = targets_.find(number);
+    return found == targets_.end() ? nullptr : &found->second;
+  }
   void withdraw_payloads() override { link_.withdraw_all(); }
   // Sink
   void on_arrival(const qp::Arrival& arrival) override;
@@ -101,6 +114,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   void make_ready(Entry& entry);
   void watch_timer(Entry& entry);
   bool look_at_timers();
+  bool send_ready();
   bool send_from(Entry& entry);
 
   const DeviceSettings settings_;
@@ -109,6 +123,8 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   DeviceListener& listener_;
   memory::RegionTable regions_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Entry>> queue_pairs_;
+  std::unordered_map<std::uint32_t, qp::ReceiveTarget> targets_;
+  std::uint32_t last_target_ = 0;
   std::uint32_t domains_ = 0;
   std::uint64_t now_ns_ = 0;
   std::vector<Entry*> ready_;    // may have packets to send

@@ -39,6 +39,10 @@ class Link {
   virtual void send(const qp::Outgoing& packet, const ibv_ah_attr& address) = 0;
   /// Packets that were sent are on their way when this returns.
   virtual void flush() {}
+  /// The same, but for packets without payload, which may wait for the next flush().
+  virtual void flush_payloads() { flush(); }
+  /// Whether any wait.
+  [[nodiscard]] virtual bool has_waiting() const { return false; }
   /// Gives what has come to SINK; true if there was anything, or room came to be.
   virtual bool poll(Sink& sink, std::uint64_t now_ns) = 0;
   /// Returns when nobody reads MEMORY any more as the payload of a packet that was sent, nor will;

@@ -72,6 +72,15 @@ bool has_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
   }
 }
 
+/// Programs set both ends of XRC up as they do RC; what is about the half that an end lacks has
+/// never been refused (nor has it by the Linux kernel).
+int meaningful(ibv_qp_type type, int mask) {
+  if (type == IBV_QPT_XRC_SEND) return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+  if (type == IBV_QPT_XRC_RECV)
+    return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+  return mask;
+}
+
 bool receives_by_itself(const QueuePairParts& parts) {
   return parts.shared_receives == nullptr && parts.type != IBV_QPT_XRC_SEND &&
          parts.type != IBV_QPT_XRC_RECV;
@@ -102,7 +111,8 @@ QueuePair::QueuePair(const QueuePairParts& parts, const memory::RegionTable& reg
 
 // Changes of state
 
-int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
+int QueuePair::modify(const ibv_qp_attr& attributes, int given) {
+  const int mask = meaningful(parts_.type, given);
   if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != state_) return EINVAL;
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attributes.qp_state : state_;
   if (!check_transition(parts_.type, state_, to, mask).ok()) return EINVAL;
@@ -358,11 +368,29 @@ void QueuePair::on_arrival(const Arrival& arrival, std::uint64_t now_ns) {
   auto* const connected = std::get_if<Connected>(&halves_);
   if (connected == nullptr) {
     std::get<Datagram>(halves_).on_arrival(arrival);
-  } else if (arrival.packet.shape.is_request()) {
-    connected->responder.on_request(arrival.packet);
-  } else {
+  } else if (!arrival.packet.shape.is_request()) {
     connected->requester.on_answer(arrival.packet, now_ns);
+  } else if (parts_.type == IBV_QPT_XRC_RECV) {
+    on_target_request(connected->responder, arrival.packet);
+  } else if (parts_.type != IBV_QPT_XRC_SEND) {
+    connected->responder.on_request(arrival.packet);
   }
+}
+
+/// Of XRC the receive queue that a request names has the domain of protection.
+void QueuePair::on_target_request(Responder& responder, const wire::Packet& packet) {
+  const ReceiveTarget* const receives = target(packet.headers.receive_queue);
+  if (receives == nullptr) {
+    responder.reject(packet);
+    return;
+  }
+  context_.domain = receives->domain;
+  responder.on_request(packet);
+}
+
+const ReceiveTarget* QueuePair::target(std::uint32_t receive_queue) {
+  const ReceiveTarget* const found = host_.receive_target(receive_queue);
+  return found != nullptr && found->xrc_domain == parts_.xrc_domain ? found : nullptr;
 }
 
 void QueuePair::on_time(std::uint64_t now_ns) {
@@ -419,7 +447,11 @@ void QueuePair::on_received(const Received& received) {
   std::memcpy(&wc.imm_data, received.immediate.data(), received.immediate.size());
   if ((received.flags & IBV_WC_WITH_INV) != 0) wc.invalidated_rkey = received.invalidated_key;
   completion.solicited = received.solicited;
-  complete(parts_.receive_completions, completion);
+  if (parts_.type != IBV_QPT_XRC_RECV) {
+    complete(parts_.receive_completions, completion);
+  } else if (const ReceiveTarget* const receives = target(received.receive_queue)) {
+    complete(receives->completions, completion);
+  }
 }
 
 void QueuePair::complete(queue::CompletionQueue* completions, const Completion& completion) {
@@ -441,17 +473,18 @@ void QueuePair::on_receive_failure(std::optional<ibv_event_type> event) {
 
 bool QueuePair::invalidate(std::uint32_t key) { return host_.invalidate(*this, key); }
 
-bool QueuePair::take_receive(std::uint32_t /*receive_queue*/, std::uint64_t* id,
+bool QueuePair::take_receive(std::uint32_t receive_queue, std::uint64_t* id,
                              std::vector<ibv_sge>* entries) {
-  const bool is_shared = parts_.shared_receives != nullptr;
-  queue::ReceiveQueue& ring = is_shared ? parts_.shared_receives->ring() : receives_;
+  queue::SharedReceiveQueue* shared = parts_.shared_receives;
+  if (parts_.type == IBV_QPT_XRC_RECV) shared = target(receive_queue)->receives;
+  queue::ReceiveQueue& ring = shared != nullptr ? shared->ring() : receives_;
   if (ring.is_empty()) return false;
   queue::ReceiveWork& work = ring.front();
   *id = work.id;
   const std::span<ibv_sge> from = ring.entries(work);
   entries->assign(from.begin(), from.end());
-  if (is_shared) {
-    parts_.shared_receives->pop();
+  if (shared != nullptr) {
+    shared->pop();
   } else {
     ring.pop();
   }

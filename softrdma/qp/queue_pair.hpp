@@ -32,6 +32,14 @@ struct Path {
   std::uint32_t window_packets = 0;
 };
 
+/// A shared receive queue of XRC, as target queue pairs deliver into it.
+struct ReceiveTarget {
+  queue::SharedReceiveQueue* receives = nullptr;
+  queue::CompletionQueue* completions = nullptr;
+  std::uint32_t domain = 0;      // of protection: that of the queue is asked (IBA A14.3.2)
+  std::uint32_t xrc_domain = 0;  // queue pairs of another one don't reach it
+};
+
 /// The adapter around a queue pair.
 class QueuePairHost {
  public:
@@ -44,6 +52,8 @@ class QueuePairHost {
   virtual ibv_wc_status bind(QueuePair& queue_pair, const queue::BindWork& work) = 0;
   /// Ends KEY, which the peer or the program asks for. False if it may not be ended so.
   virtual bool invalidate(QueuePair& queue_pair, std::uint32_t key) = 0;
+  /// The receive queue of XRC with NUMBER; null if there is none.
+  virtual const ReceiveTarget* receive_target(std::uint32_t number) = 0;
   /// Returns when nobody reads memory any more as the payload of a packet that was given out, nor
   /// will.
   virtual void withdraw_payloads() = 0;
@@ -60,6 +70,7 @@ struct QueuePairParts {
   queue::CompletionQueue* send_completions = nullptr;
   queue::CompletionQueue* receive_completions = nullptr;
   queue::SharedReceiveQueue* shared_receives = nullptr;
+  std::uint32_t xrc_domain = 0;
 };
 
 class QueuePair final : private RequesterListener,
@@ -72,7 +83,7 @@ class QueuePair final : private RequesterListener,
 
   /// ibv_modify_qp; EINVAL if the change of state does not exist, lacks an attribute or has one too
   /// many.
-  int modify(const ibv_qp_attr& attributes, int mask);
+  int modify(const ibv_qp_attr& attributes, int given);
   void query(ibv_qp_attr* attributes) const;
 
   /// Whether post_send() would take REQUEST, were there room: 0 or EINVAL.
@@ -96,6 +107,7 @@ class QueuePair final : private RequesterListener,
   [[nodiscard]] std::uint32_t number() const { return context_.number; }
   [[nodiscard]] ibv_qp_type type() const { return parts_.type; }
   [[nodiscard]] ibv_qp_state state() const { return state_; }
+  [[nodiscard]] std::uint32_t xrc_domain() const { return parts_.xrc_domain; }
   [[nodiscard]] std::uint32_t domain() const { return context_.domain; }
   [[nodiscard]] const Context& context() const { return context_; }
 
@@ -122,6 +134,8 @@ class QueuePair final : private RequesterListener,
   bool take_receive(std::uint32_t receive_queue, std::uint64_t* id,
                     std::vector<ibv_sge>* entries) override;
 
+  [[nodiscard]] const ReceiveTarget* target(std::uint32_t receive_queue);
+  void on_target_request(Responder& responder, const wire::Packet& packet);
   void complete(queue::CompletionQueue* completions, const queue::Completion& completion);
   void flush_sends();
 

@@ -16,6 +16,8 @@ using queue::SharedReceiveQueue;
 
 constexpr std::uint32_t adapter_domain = 5;
 constexpr std::uint32_t queue_key = 0x1234;
+constexpr std::uint32_t xrc_domain = 9;
+constexpr std::uint32_t target_number = 5;
 
 /// An adapter with one queue pair.
 class Adapter final : public QueuePairHost, queue::CompletionListener, queue::LimitListener {
@@ -34,6 +36,7 @@ class Adapter final : public QueuePairHost, queue::CompletionListener, queue::Li
                  .max_inline_data = 16};
     parts.send_completions = parts.receive_completions = &completions;
     if (shares_receives) parts.shared_receives = &shared;
+    parts.xrc_domain = xrc_domain;
     queue_pair = std::make_unique<QueuePair>(parts, regions, *this);
     key = *regions.insert({.address = reinterpret_cast<std::uint64_t>(ram.data()),
                            .bytes = ram.size(),
@@ -53,14 +56,23 @@ class Adapter final : public QueuePairHost, queue::CompletionListener, queue::Li
     attributes.rnr_retry = 7;
     attributes.port_num = 1;
     const ibv_qp_type type = queue_pair->type();
-    const bool is_rc = type == IBV_QPT_RC;
+    const bool is_rc = type != IBV_QPT_UC && type != IBV_QPT_UD;
     const bool is_ud = type == IBV_QPT_UD;
     attributes.qp_state = IBV_QPS_INIT;
     int failed = queue_pair->modify(attributes, is_ud ? ud_to_init : connected_to_init);
     attributes.qp_state = IBV_QPS_RTR;
+    if (type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV)
+      return failed | bring_up_xrc(attributes);
     failed |= queue_pair->modify(attributes, is_ud ? IBV_QP_STATE : is_rc ? rc_to_rtr : uc_to_rtr);
     attributes.qp_state = IBV_QPS_RTS;
     return failed | queue_pair->modify(attributes, is_rc ? rc_to_rts : unreliable_to_rts);
+  }
+  int bring_up_xrc(ibv_qp_attr& attributes) {
+    const bool sends = queue_pair->type() == IBV_QPT_XRC_SEND;
+    const int failed = queue_pair->modify(attributes, sends ? uc_to_rtr : rc_to_rtr);
+    attributes.qp_state = IBV_QPS_RTS;
+    return failed |
+           queue_pair->modify(attributes, sends ? rc_to_rts : unreliable_to_rts | IBV_QP_TIMEOUT);
   }
   int move_to(ibv_qp_state state, int mask = 0) {
     ibv_qp_attr attributes{};
@@ -114,6 +126,9 @@ class Adapter final : public QueuePairHost, queue::CompletionListener, queue::Li
     return regions.erase(invalidated);
   }
   void withdraw_payloads() override {}
+  const ReceiveTarget* receive_target(std::uint32_t number) override {
+    return number == target_number ? &target : nullptr;
+  }
   std::uint64_t now_ns() override { return 1; }
   void on_completion_event() override {}
   void on_overrun() override { ++overruns; }
@@ -124,6 +139,7 @@ class Adapter final : public QueuePairHost, queue::CompletionListener, queue::Li
   std::uint32_t key = 0;
   CompletionQueue completions;
   SharedReceiveQueue shared{4, 2, *this};
+  ReceiveTarget target{&shared, &completions, adapter_domain, xrc_domain};
   std::vector<ibv_event_type> events;
   int overruns = 0;
   std::uint64_t next_id = 1;
@@ -145,6 +161,86 @@ void run(Adapter& a, Adapter& b) {
       to->queue_pair->on_arrival(arrival, 1);
     }
   }
+}
+
+/// One sends to the other's receive queues.
+class Xrc : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(a.bring_up(2), 0);
+    ASSERT_EQ(b.bring_up(1), 0);
+    ibv_sge to = b.entry(512, 200);
+    const ibv_recv_wr receive{.wr_id = 77, .next = nullptr, .sg_list = &to, .num_sge = 1};
+    ASSERT_EQ(b.shared.ring().post(receive), 0);
+  }
+  void send(std::uint32_t receive_queue) { post(IBV_WR_SEND, receive_queue, 0); }
+  void post(ibv_wr_opcode opcode, std::uint32_t receive_queue, std::uint32_t remote_key) {
+    ibv_sge from = a.entry(0, 100);
+    ibv_send_wr request{};
+    request.sg_list = &from;
+    request.num_sge = 1;
+    request.opcode = opcode;
+    request.send_flags = IBV_SEND_SIGNALED;
+    request.wr.rdma = {.remote_addr = reinterpret_cast<std::uint64_t>(b.ram.data()),
+                       .rkey = remote_key};
+    request.qp_type.xrc.remote_srqn = receive_queue;
+    ASSERT_EQ(a.queue_pair->post_send(request, nullptr), 0);
+    run(a, b);
+  }
+  Adapter a{1, IBV_QPT_XRC_SEND};
+  Adapter b{2, IBV_QPT_XRC_RECV};
+};
+
+TEST_F(Xrc, AMessageGoesToTheQueueThatItNames) {
+  send(target_number);
+  EXPECT_EQ(a.poll_statuses(), std::vector{IBV_WC_SUCCESS});
+  const auto received = b.poll();
+  ASSERT_EQ(received.size(), 1U);
+  EXPECT_EQ(received[0].wr_id, 77U);
+  EXPECT_EQ(received[0].byte_len, 100U);
+  EXPECT_EQ(received[0].qp_num, 2U);
+}
+
+TEST_F(Xrc, AQueueThatDoesNotExistIsAnInvalidRequest) {
+  send(target_number + 1);
+  EXPECT_EQ(a.poll_statuses(), std::vector{IBV_WC_REM_INV_REQ_ERR});
+  EXPECT_EQ(b.events, std::vector{IBV_EVENT_QP_REQ_ERR});
+  EXPECT_TRUE(b.poll().empty());
+}
+
+TEST_F(Xrc, AQueueOfAnotherXrcDomainIsNotReached) {
+  b.target.xrc_domain = xrc_domain + 1;
+  send(target_number);
+  EXPECT_EQ(a.poll_statuses(), std::vector{IBV_WC_REM_INV_REQ_ERR});
+}
+
+TEST_F(Xrc, TheQueueTellsTheDomainOfProtection) {
+  post(IBV_WR_RDMA_WRITE, target_number, b.key);
+  EXPECT_EQ(a.poll_statuses(), std::vector{IBV_WC_SUCCESS});
+  b.target.domain = adapter_domain + 1;
+  post(IBV_WR_RDMA_WRITE, target_number, b.key);
+  EXPECT_EQ(a.poll_statuses(), std::vector{IBV_WC_REM_ACCESS_ERR});
+}
+
+TEST_F(Xrc, AttributesOfTheOtherHalfAreIgnored) {
+  for (Adapter* end : {&a, &b}) {
+    ibv_qp_attr attributes{};
+    ASSERT_EQ(end->move_to(IBV_QPS_RESET), 0);
+    attributes.qp_state = IBV_QPS_INIT;
+    attributes.port_num = 1;
+    ASSERT_EQ(end->queue_pair->modify(attributes, connected_to_init), 0);
+    attributes.qp_state = IBV_QPS_RTR;
+    attributes.path_mtu = IBV_MTU_256;
+    EXPECT_EQ(end->queue_pair->modify(attributes, rc_to_rtr), 0);
+    attributes.qp_state = IBV_QPS_RTS;
+    EXPECT_EQ(end->queue_pair->modify(attributes, rc_to_rts), 0);
+  }
+}
+
+TEST_F(Xrc, TheTargetTakesNoWork) {
+  EXPECT_EQ(b.send(10), EINVAL);
+  EXPECT_EQ(b.receive(10), EINVAL);
+  EXPECT_EQ(a.receive(10), EINVAL);
 }
 
 class Pair : public testing::TestWithParam<ibv_qp_type> {

@@ -97,6 +97,11 @@ void Responder::on_request(const Packet& packet) {
   }
 }
 
+void Responder::reject(const Packet& packet) {
+  if (is_running_ && packet.headers.sequence == expected_)
+    refuse(NakCode::invalid_request, IBV_EVENT_QP_REQ_ERR);
+}
+
 // In their turn
 
 void Responder::carry_out(const Packet& packet) {
@@ -184,11 +189,11 @@ void Responder::on_send(const Packet& packet) {
   finish_request(packet, 1);
 }
 
-memory::Opened Responder::open(const wire::RemoteRange& range, unsigned right) const {
+memory::Opened Responder::open(const wire::RemoteRange& range, unsigned right,
+                               std::uint32_t domain) const {
   if ((context_.access & right) == 0) return {nullptr, memory::Refusal::missing_right};
   if (range.bytes == 0) return {};
-  return regions_.open(range.key, range.address, range.bytes,
-                       {context_.domain, context_.number, right});
+  return regions_.open(range.key, range.address, range.bytes, {domain, context_.number, right});
 }
 
 void Responder::on_write(const Packet& packet) {
@@ -393,7 +398,8 @@ void Responder::answer_read(const wire::Headers& request, bool is_repeated) {
                       .sequence = request.sequence,
                       .message_sequence = message_sequence_,
                       .range = request.range,
-                      .is_repeated = is_repeated});
+                      .is_repeated = is_repeated,
+                      .domain = context_.domain});
 }
 
 void Responder::answer_atomic(const Result& result, bool is_repeated) {
@@ -444,7 +450,7 @@ bool Responder::build_read_packet(Answer& answer, Outgoing* out) {
   const std::uint32_t bytes = std::min(answer.range.bytes, context_.segment_bytes);
   const bool is_last = bytes == answer.range.bytes;
   // The key may have been taken back since the request.
-  const memory::Opened opened = open(answer.range, IBV_ACCESS_REMOTE_READ);
+  const memory::Opened opened = open(answer.range, IBV_ACCESS_REMOTE_READ, answer.domain);
   if (!opened.ok()) {
     out->headers.opcode.operation = Operation::acknowledge;
     out->headers.syndrome = nak_syndrome(NakCode::remote_access_error);

@@ -45,6 +45,8 @@ class Responder {
   void forget();
 
   void on_request(const wire::Packet& packet);
+  /// It names something that does not exist: refused if it is its turn.
+  void reject(const wire::Packet& packet);
   /// The next answer; false if there is none.
   bool next(Outgoing* out);
   [[nodiscard]] bool has_answers() const { return !answers_.empty(); }
@@ -62,6 +64,7 @@ class Responder {
     wire::RemoteRange range;     // read: what is left of it
     bool has_begun = false;      // read: its first packet is out
     bool is_repeated = false;    // it was given before
+    std::uint32_t domain = 0;    // read: of protection, when it was asked
     std::uint64_t original = 0;  // atomic
   };
   /// The result of an atomic, should it be asked for again.
@@ -81,7 +84,11 @@ class Responder {
   bool begin_write(const wire::Packet& packet);
   void end_message(const wire::Packet& packet, ibv_wc_opcode opcode, std::uint32_t bytes);
   void finish_request(const wire::Packet& packet, std::uint32_t packets);
-  [[nodiscard]] memory::Opened open(const wire::RemoteRange& range, unsigned right) const;
+  [[nodiscard]] memory::Opened open(const wire::RemoteRange& range, unsigned right) const {
+    return open(range, right, context_.domain);
+  }
+  [[nodiscard]] memory::Opened open(const wire::RemoteRange& range, unsigned right,
+                                    std::uint32_t domain) const;
   [[nodiscard]] std::size_t reads_waiting() const;
   // Out of their turn
   void on_duplicate(const wire::Packet& packet);

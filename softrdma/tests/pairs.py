@@ -19,12 +19,14 @@ def pingpongs():
     """Each kind of queue pair, polling and sleeping; the received bytes are compared."""
     for kind, sleeps in itertools.product(("rc", "uc", "ud", "srq"), (False, True)):
         yield [f"ibv_{kind}_pingpong", "-c", *(["-e"] if sleeps else [])]
+    yield ["ibv_xsrq_pingpong"]
+    yield ["ibv_xsrq_pingpong", "-e"]
 
 
 def perftests(everything):
     """Each operation with the transports that have it. EVERYTHING: all sizes, in all forms."""
-    transports = {"send": ("RC", "UC", "UD"), "write": ("RC", "UC"), "read": ("RC",),
-                  "atomic": ("RC",)}
+    transports = {"send": ("RC", "UC", "UD", "XRC"), "write": ("RC", "UC", "XRC"),
+                  "read": ("RC", "XRC"), "atomic": ("RC", "XRC")}
     for operation, kinds in transports.items():
         for kind, measure in itertools.product(kinds, ("lat", "bw")):
             program = [f"ib_{operation}_{measure}", "-c", kind]

@@ -41,6 +41,10 @@ class Junction final : public link::Link {
   [[nodiscard]] bool has_room(const qp::Destination& destination) override;
   void send(const qp::Outgoing& packet, const ibv_ah_attr& address) override;
   void flush() override { sender_.flush(); }
+  void flush_payloads() override {
+    if (sender_.has_payloads()) sender_.flush();
+  }
+  [[nodiscard]] bool has_waiting() const override { return sender_.size() > 0; }
   bool poll(link::Sink& sink, std::uint64_t now_ns) override;
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const override {
     return local_.deadline_ns();

@@ -187,6 +187,7 @@ void Sender::add(const qp::Outgoing& packet, const Way& way) {
   if (count_ == batch_.size()) flush();
   Entry& entry = batch_[count_++];
   const std::size_t payload_bytes = packet.payload.bytes();
+  has_payloads_ |= payload_bytes != 0;
   const std::size_t header_bytes = wire::build(packet.headers, payload_bytes, entry.headers);
 
   std::array<std::span<const std::byte>, memory::entries_max + 2> pieces;
@@ -224,6 +225,7 @@ void Sender::flush() {
       send_run(std::span(messages).first(count), sockets_[which].get());
   }
   count_ = 0;
+  has_payloads_ = false;
 }
 
 /// What the system does not take, though it was given a moment, is lost.

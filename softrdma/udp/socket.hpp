@@ -42,6 +42,9 @@ class Sender {
   /// The payload has to stay until flush().
   void add(const qp::Outgoing& packet, const Way& way);
   void flush();
+  /// Packets that wait for flush(), and whether any of them has a payload.
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] bool has_payloads() const { return has_payloads_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
@@ -60,6 +63,7 @@ class Sender {
   std::span<const hawser::platform::FileDescriptor> sockets_;
   std::vector<Entry> batch_;
   std::size_t count_ = 0;
+  bool has_payloads_ = false;
   Counters counters_;
 };
 

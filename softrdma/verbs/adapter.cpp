@@ -108,6 +108,19 @@ void Adapter::send_for(qp::QueuePair& queue_pair) {
   leave_to_thread();
 }
 
+void Adapter::send_all() {
+  for (int round = 0; round < rounds_max && device_.is_ready(); ++round) device_.send(now_ns());
+}
+
+void Adapter::end() {
+  constexpr int tries_max = 100;
+  for (int tries = 0; tries < tries_max; ++tries) {
+    const std::unique_lock guard(mutex_, std::try_to_lock);
+    if (guard.owns_lock()) return send_all();
+    hawser::platform::yield_cpu();
+  }
+}
+
 /// Who polls looks at the timers, and at what is ready, too.
 void Adapter::leave_to_thread() {
   if (seat_.is_polled.load(std::memory_order_relaxed) != 0) return;
@@ -194,17 +207,20 @@ bool Adapter::reaches(const ibv_ah_attr& address) const {
   return link_.path_to(address, IBV_MTU_256).has_value();
 }
 
-void Adapter::listen(std::uint32_t number, EventListener* listener) {
-  if (listener == nullptr) {
-    listeners_.erase(number);
-  } else {
-    listeners_[number] = listener;
-  }
+void Adapter::listen(std::uint32_t number, EventListener& listener) {
+  listeners_.emplace(number, &listener);
+}
+
+bool Adapter::ignore(std::uint32_t number, EventListener& listener) {
+  const auto [first, end] = listeners_.equal_range(number);
+  listeners_.erase(
+      std::find_if(first, end, [&](const auto& entry) { return entry.second == &listener; }));
+  return listeners_.contains(number);
 }
 
 void Adapter::on_event(qp::QueuePair& queue_pair, ibv_event_type event) {
-  const auto found = listeners_.find(queue_pair.number());
-  if (found != listeners_.end()) found->second->on_event(event);
+  const auto [first, end] = listeners_.equal_range(queue_pair.number());
+  for (auto entry = first; entry != end; ++entry) entry->second->on_event(event);
 }
 
 }  // namespace softrdma::verbs

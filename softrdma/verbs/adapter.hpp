@@ -22,6 +22,7 @@
 #include "softrdma/fabric/host.hpp"
 #include "softrdma/link/identity.hpp"
 #include "softrdma/udp/junction.hpp"
+#include "softrdma/verbs/xrc_domains.hpp"
 
 namespace softrdma::verbs {
 
@@ -66,6 +67,10 @@ class Adapter final : private device::DeviceListener {
   /// Sends what is ready after QUEUE_PAIR got work, but not for ever; what is left then is the
   /// thread's.
   void send_for(qp::QueuePair& queue_pair);
+  /// Nothing waits to be sent any more.
+  void send_all();
+  /// The process ends; its answers go out. Not under lock(), which it may have died with.
+  void end();
   /// A program has opened the device: from now on it is driven, whether somebody polls or not.
   void start();
   /// A program polls, so that others need not drive. True: it should yield its core for a moment.
@@ -82,8 +87,11 @@ class Adapter final : private device::DeviceListener {
   /// There are sockets for packets to other hosts.
   [[nodiscard]] bool has_network() const { return !host_->sockets().empty(); }
 
-  /// Events of queue pair NUMBER go to LISTENER; null: to nobody.
-  void listen(std::uint32_t number, EventListener* listener);
+  /// Events of queue pair NUMBER go to LISTENER too, until ignore().
+  void listen(std::uint32_t number, EventListener& listener);
+  /// Returns whether anybody listens still.
+  bool ignore(std::uint32_t number, EventListener& listener);
+  [[nodiscard]] XrcDomains& xrc_domains() { return xrc_domains_; }
 
  private:
   /// What the thread did when it could drive: nothing, as the program does, or nothing to do.
@@ -105,7 +113,8 @@ class Adapter final : private device::DeviceListener {
   std::mutex mutex_;
   udp::Junction link_;
   device::Device device_;
-  std::unordered_map<std::uint32_t, EventListener*> listeners_;
+  std::unordered_multimap<std::uint32_t, EventListener*> listeners_;
+  XrcDomains xrc_domains_;
   std::condition_variable changed_;
   int empty_polls_ = 0;  // in a row
   int armed_ = 0;        // completion queues

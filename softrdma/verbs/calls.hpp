@@ -26,6 +26,16 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* work, ibv_recv_wr** bad);
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type);
 int dealloc_mw(ibv_mw* mw);
+ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes);
+int free_dm(ibv_dm* dm);
+ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t bytes, unsigned access);
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* entries,
+              std::uint32_t count);
+ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes);
+int close_xrcd(ibv_xrcd* xrcd);
+ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes);
+int get_srq_num(ibv_srq* srq, std::uint32_t* number);
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes);
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind);
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes);
 int dealloc_td(ibv_td* td);
@@ -36,12 +46,17 @@ int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attribu
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
                     ibv_device_attr_ex* attributes, std::size_t bytes);
 
+/// A region of BYTES at MEMORY, whose first byte has ADDRESS in work requests.
+ibv_mr* register_region(ibv_pd* pd, void* memory, std::size_t bytes, std::uint64_t address,
+                        unsigned access);
+
 /// Sets errno; what a function that returns a pointer returns then.
 std::nullptr_t refuse(int error);
 
 // What the device says of itself; queue pairs and queues beyond it are refused.
 inline constexpr int work_max = 1 << 15;
 inline constexpr int completions_max = 1 << 22;
+inline constexpr std::size_t device_memory_bytes_max = 1 << 20;  // of one allocation
 inline constexpr int inline_bytes_max = 1024;
 inline constexpr std::uint32_t message_bytes_max = 1U << 31;
 

@@ -30,6 +30,15 @@ void fill_tables(verbs_context& context) {
   context.alloc_parent_domain = alloc_parent_domain;
   context.create_cq_ex = create_cq_ex;
   context.create_qp_ex = create_qp_ex;
+  context.open_qp = open_qp;
+  context.alloc_dm = alloc_dm;
+  context.free_dm = free_dm;
+  context.reg_dm_mr = reg_dm_mr;
+  context.advise_mr = advise_mr;
+  context.open_xrcd = open_xrcd;
+  context.close_xrcd = close_xrcd;
+  context.create_srq_ex = create_srq_ex;
+  context.get_srq_num = get_srq_num;
   ibv_context_ops& ops = context.context.ops;
   ops.alloc_mw = alloc_mw;
   ops.dealloc_mw = dealloc_mw;
@@ -56,7 +65,7 @@ ibv_device_attr attributes_of(const Adapter& adapter) {
   out.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
                          IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_SRQ_RESIZE |
                          IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_MEM_WINDOW |
-                         IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+                         IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_XRC;
   out.max_sge = out.max_sge_rd = out.max_srq_sge = static_cast<int>(memory::entries_max);
   out.max_cq = out.max_mr = out.max_pd = out.max_ah = out.max_srq = out.max_mw = many;
   out.max_cqe = completions_max;
@@ -89,6 +98,18 @@ ibv_port_attr port_attributes(const link::PortIdentity& port) {
   out.phys_state = link_up;
   out.link_layer = port.is_ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
   return out;
+}
+
+/// Memory is never pinned: every region is paged on demand, whether it asks for that or not.
+void fill_paging(ibv_device_attr_ex& attributes) {
+  constexpr std::uint32_t connectionless =
+      IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
+  constexpr std::uint32_t unreliable = connectionless | IBV_ODP_SUPPORT_WRITE;
+  constexpr std::uint32_t reliable = unreliable | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
+  attributes.odp_caps.general_caps = IBV_ODP_SUPPORT;
+  attributes.odp_caps.per_transport_caps = {
+      .rc_odp_caps = reliable, .uc_odp_caps = unreliable, .ud_odp_caps = connectionless};
+  attributes.xrc_odp_caps = reliable;
 }
 
 const link::PortIdentity* port_of(ibv_context* context, std::uint32_t number) {
@@ -131,6 +152,8 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   known.completion_timestamp_mask = ~std::uint64_t{0};
   known.hca_core_clock = 1000000;  // kHz: time stamps count nanoseconds
   known.device_cap_flags_ex = known.orig_attr.device_cap_flags;
+  known.max_dm_size = device_memory_bytes_max;
+  fill_paging(known);
   known.phys_port_cnt_ex = known.orig_attr.phys_port_cnt;
   std::memset(attributes, 0, bytes);
   std::memcpy(attributes, &known, std::min(bytes, sizeof(known)));

@@ -106,6 +106,10 @@ void fill_setters(ibv_qp_ex& qp) {
     ibv_send_wr* const work = owner_of(to).builder->last();
     if (work != nullptr) work->wr.ud = {.ah = address, .remote_qpn = number, .remote_qkey = key};
   };
+  qp.wr_set_xrc_srqn = [](ibv_qp_ex* to, std::uint32_t number) {
+    ibv_send_wr* const work = owner_of(to).builder->last();
+    if (work != nullptr) work->qp_type.xrc.remote_srqn = number;
+  };
   qp.wr_set_inline_data = [](ibv_qp_ex* to, void* data, std::size_t bytes) {
     set_inline(to, data, bytes);
   };
@@ -135,6 +139,7 @@ constexpr std::uint64_t reliable_operations =
 bool is_extended_type(ibv_qp_type type, std::uint64_t operations) {
   switch (type) {
     case IBV_QPT_RC:
+    case IBV_QPT_XRC_SEND:
       return (operations & ~reliable_operations) == 0;
     case IBV_QPT_UC:
       return (operations & ~write_operations) == 0;

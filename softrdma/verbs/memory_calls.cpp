@@ -1,6 +1,8 @@
 // Protection domains, memory regions and address handles.
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "softrdma/verbs/calls.hpp"
 #include "softrdma/verbs/objects.hpp"
@@ -11,7 +13,7 @@ namespace {
 
 constexpr unsigned known_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                                  IBV_ACCESS_MW_BIND | IBV_ACCESS_HUGETLB;
+                                  IBV_ACCESS_MW_BIND | IBV_ACCESS_HUGETLB | IBV_ACCESS_ON_DEMAND;
 
 Adapter& adapter_of(ibv_context* context) { return *Context::of(context).adapter; }
 
@@ -28,10 +30,15 @@ int check_access(unsigned access) {
   return is_consistent(needed) ? 0 : EINVAL;
 }
 
+}  // namespace
+
 ibv_mr* register_region(ibv_pd* pd, void* memory, std::size_t bytes, std::uint64_t address,
                         unsigned access) {
   if (is_lost()) return refuse(ENODEV);
   if (const int error = check_access(access); error != 0) return refuse(error);
+  // All of a program's memory by one key: there is no such region.
+  const bool is_implicit = memory == nullptr && bytes == SIZE_MAX;
+  if (is_implicit) return refuse(EOPNOTSUPP);
   const auto start = reinterpret_cast<std::uintptr_t>(memory);
   if (start + bytes < start || address + bytes < address) return refuse(EINVAL);
   auto& domain = object_of<Domain>(pd);
@@ -56,8 +63,6 @@ ibv_mr* register_region(ibv_pd* pd, void* memory, std::size_t bytes, std::uint64
   region->handle.object = region.get();
   return &region.release()->handle.visible;
 }
-
-}  // namespace
 
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
   if (is_lost()) return refuse(ENODEV);
@@ -160,6 +165,29 @@ SOFTRDMA_EXPORT ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* memory, std::size_t b
   return register_region(pd, memory, bytes, address, access);
 }
 
+/// Pages come when they are touched: there is nothing to do but to see that the keys are right.
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* entries,
+              std::uint32_t count) {
+  constexpr std::uint32_t known_flags = IBV_ADVISE_MR_FLAG_FLUSH;
+  if ((flags & ~known_flags) != 0) return EINVAL;
+  const bool is_known = advice == IBV_ADVISE_MR_ADVICE_PREFETCH ||
+                        advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE ||
+                        advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
+  if (!is_known) return EOPNOTSUPP;
+  const bool writes = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+  Adapter& adapter = adapter_of(pd->context);
+  const auto lock = adapter.lock();
+  for (const ibv_sge& entry : std::span(entries, count)) {
+    const memory::Region* const region = adapter.device().regions().find(entry.lkey);
+    if (region == nullptr || (region->access & IBV_ACCESS_ON_DEMAND) == 0) return EINVAL;
+    const memory::Opened opened = adapter.device().regions().open(
+        entry.lkey, entry.addr, entry.length,
+        {object_of<Domain>(pd).number, 0, writes ? unsigned{IBV_ACCESS_LOCAL_WRITE} : 0U});
+    if (!opened.ok()) return opened.refusal == memory::Refusal::missing_right ? EPERM : EFAULT;
+  }
+  return 0;
+}
+
 SOFTRDMA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* memory, std::size_t bytes,
                                  int access) {
   constexpr int known = IBV_REREG_MR_FLAGS_SUPPORTED;
@@ -206,6 +234,7 @@ SOFTRDMA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
   device.regions().erase(mr->lkey);
   device.withdraw(memory);
   --object_of<Domain>(mr->pd).users;
+  if (region.device_memory != nullptr) --region.device_memory->users;
   delete &region;
   return 0;
 }

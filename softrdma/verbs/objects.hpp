@@ -10,7 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <new>
 
 #include "platform/file.hpp"
 #include "softrdma/queue/completion_queue.hpp"
@@ -71,9 +73,29 @@ struct Domain {
   ThreadDomain* thread = nullptr;
 };
 
+struct DeviceMemory {
+  using HandleType = Handle<ibv_dm, DeviceMemory>;
+  DeviceMemory(std::size_t size, std::align_val_t aligned)
+      : bytes(size),
+        alignment(aligned),
+        data(static_cast<std::byte*>(::operator new(size, aligned))) {
+    std::memset(data, 0, bytes);
+  }
+  ~DeviceMemory() { ::operator delete(data, alignment); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  HandleType handle;
+  const std::size_t bytes;
+  const std::align_val_t alignment;
+  std::byte* const data;
+  int users = 0;
+};
+
 struct Region {
   using HandleType = Handle<ibv_mr, Region>;
   HandleType handle;
+  DeviceMemory* device_memory = nullptr;  // if it is on that
 };
 
 struct Window {
@@ -119,6 +141,15 @@ struct CompletionQueue final : private queue::CompletionListener {
   void on_overrun() override;
 };
 
+/// What XRC target queue pairs and their receive queues have in common.
+struct XrcDomain {
+  using HandleType = Handle<ibv_xrcd, XrcDomain>;
+  HandleType handle;
+  Context* context = nullptr;
+  std::uint32_t number = 0;
+  int users = 0;
+};
+
 struct SharedReceives final : private queue::LimitListener {
   using HandleType = Handle<ibv_srq, SharedReceives>;
   SharedReceives(std::uint32_t capacity, std::uint32_t entries_max)
@@ -129,6 +160,10 @@ struct SharedReceives final : private queue::LimitListener {
   Context* context = nullptr;
   int users = 0;
   std::uint32_t events_fetched = 0;
+  // Of XRC
+  std::uint32_t number = 0;
+  XrcDomain* xrc = nullptr;
+  CompletionQueue* completions = nullptr;
 
  private:
   void on_limit_reached() override;
@@ -141,6 +176,7 @@ struct QueuePair final : EventListener {
   qp::QueuePair* inner = nullptr;
   Context* context = nullptr;
   ibv_qp_init_attr made_with{};
+  XrcDomain* xrc = nullptr;  // of a target queue pair
   std::uint32_t events_fetched = 0;
   std::unique_ptr<SendBuilder> builder;  // of the extended interface, if it was asked for
 

@@ -170,4 +170,14 @@ const Devices* devices() {
 
 bool is_lost() { return lost; }
 
+namespace {
+
+/// A program that has what it wanted may end at once, and its peers have not heard that it has.
+__attribute__((destructor)) void send_the_last() {
+  if (forked == nullptr || lost) return;
+  for (const auto& device : *forked) device->adapter->end();
+}
+
+}  // namespace
+
 }  // namespace softrdma::verbs

@@ -28,57 +28,111 @@ bool fits(const ibv_qp_cap& cap) {
          is_within(cap.max_inline_data, inline_bytes_max);
 }
 
-bool is_known(ibv_qp_type type) {
-  return type == IBV_QPT_RC || type == IBV_QPT_UC || type == IBV_QPT_UD;
+/// What a queue pair is made of, beside its attributes. Null: the type has none.
+struct Origin {
+  Context* context = nullptr;
+  Domain* domain = nullptr;
+  XrcDomain* xrc = nullptr;
+};
+
+/// Of XRC one end has no receives, and the other nothing at all.
+void leave_out_what_the_type_lacks(ibv_qp_init_attr& attributes) {
+  const bool is_target = attributes.qp_type == IBV_QPT_XRC_RECV;
+  if (is_target) attributes.send_cq = nullptr;
+  if (is_target || attributes.qp_type == IBV_QPT_XRC_SEND) {
+    attributes.recv_cq = nullptr;
+    attributes.srq = nullptr;
+  }
+  if (attributes.srq != nullptr || attributes.recv_cq == nullptr)
+    attributes.cap.max_recv_wr = attributes.cap.max_recv_sge = 0;
+  if (is_target) attributes.cap = {};
 }
 
-ibv_qp* create(ibv_pd* pd, const ibv_qp_init_attr& attributes) {
-  if (is_lost()) return refuse(ENODEV);
-  if (!is_known(attributes.qp_type)) return refuse(EOPNOTSUPP);
-  if (attributes.send_cq == nullptr || attributes.recv_cq == nullptr || !fits(attributes.cap))
-    return refuse(EINVAL);
-  auto& domain = object_of<Domain>(pd);
-  auto& sends = object_of<CompletionQueue>(attributes.send_cq);
-  auto& receives = object_of<CompletionQueue>(attributes.recv_cq);
-  SharedReceives* const shared =
-      attributes.srq == nullptr ? nullptr : &object_of<SharedReceives>(attributes.srq);
-  Context& context = Context::of(pd->context);
+/// 0, or why there can't be such a queue pair.
+int check(const Origin& origin, const ibv_qp_init_attr& attributes) {
+  const bool fits_caps = fits(attributes.cap);
+  switch (attributes.qp_type) {
+    case IBV_QPT_RC:
+    case IBV_QPT_UC:
+    case IBV_QPT_UD:
+      return origin.domain != nullptr && attributes.send_cq != nullptr &&
+                     attributes.recv_cq != nullptr && fits_caps
+                 ? 0
+                 : EINVAL;
+    case IBV_QPT_XRC_SEND:
+      return origin.domain != nullptr && attributes.send_cq != nullptr && fits_caps ? 0 : EINVAL;
+    case IBV_QPT_XRC_RECV:
+      return origin.xrc != nullptr ? 0 : EINVAL;
+    default:
+      return EOPNOTSUPP;
+  }
+}
 
+template <class Object, class Visible>
+Object* object_or_null(Visible* visible) {
+  return visible == nullptr ? nullptr : &object_of<Object>(visible);
+}
+
+/// CHANGE to how many queue pairs use each of these.
+void count_user(QueuePair& qp, int change) {
+  const auto add = [change](auto* object) {
+    if (object != nullptr) object->users += change;
+  };
+  const ibv_qp& visible = qp.handle.visible.qp_base;
+  add(object_or_null<Domain>(visible.pd));
+  add(object_or_null<CompletionQueue>(visible.send_cq));
+  add(object_or_null<CompletionQueue>(visible.recv_cq));
+  add(object_or_null<SharedReceives>(visible.srq));
+  add(qp.xrc);
+}
+
+/// The handle of INNER, which lets the program use it. Under the adapter's lock.
+ibv_qp* make_handle(const Origin& origin, const ibv_qp_init_attr& attributes,
+                    qp::QueuePair& inner) {
   auto qp = std::make_unique<QueuePair>();
-  qp->context = &context;
+  qp->context = origin.context;
   qp->made_with = attributes;
-  if (shared != nullptr) qp->made_with.cap.max_recv_wr = qp->made_with.cap.max_recv_sge = 0;
-  const auto lock = context.adapter->lock();
-  qp->inner = context.adapter->device().create_queue_pair(
-      {.number = 0,
-       .domain = domain.number,
-       .type = attributes.qp_type,
-       .cap = qp->made_with.cap,
-       .signals_all = attributes.sq_sig_all != 0,
-       .send_completions = &sends.completions,
-       .receive_completions = &receives.completions,
-       .shared_receives = shared == nullptr ? nullptr : &shared->queue});
-  if (qp->inner == nullptr) return refuse(ENOMEM);
-  context.adapter->listen(qp->inner->number(), qp.get());
-  ++domain.users;
-  ++sends.users;
-  ++receives.users;
-  if (shared != nullptr) ++shared->users;
-
+  qp->inner = &inner;
+  qp->xrc = origin.xrc;
   ibv_qp& visible = qp->handle.visible.qp_base;
-  visible.context = pd->context;
+  visible.context = &origin.context->visible.context;
   visible.qp_context = attributes.qp_context;
-  visible.pd = pd;
+  visible.pd = origin.domain == nullptr ? nullptr : &origin.domain->handle.visible;
   visible.send_cq = attributes.send_cq;
   visible.recv_cq = attributes.recv_cq;
   visible.srq = attributes.srq;
-  visible.handle = visible.qp_num = qp->inner->number();
-  visible.state = IBV_QPS_RESET;
+  visible.handle = visible.qp_num = inner.number();
+  visible.state = inner.state();
   visible.qp_type = attributes.qp_type;
   ::pthread_mutex_init(&visible.mutex, nullptr);
   ::pthread_cond_init(&visible.cond, nullptr);
   qp->handle.object = qp.get();
+  count_user(*qp, 1);
+  origin.context->adapter->listen(inner.number(), *qp);
   return &qp.release()->handle.visible.qp_base;
+}
+
+ibv_qp* create(const Origin& origin, ibv_qp_init_attr attributes) {
+  if (is_lost()) return refuse(ENODEV);
+  leave_out_what_the_type_lacks(attributes);
+  if (const int error = check(origin, attributes); error != 0) return refuse(error);
+  const auto completions_of = [](ibv_cq* cq) {
+    return cq == nullptr ? nullptr : &object_of<CompletionQueue>(cq).completions;
+  };
+  Adapter& adapter = *origin.context->adapter;
+  const auto lock = adapter.lock();
+  qp::QueuePair* const inner = adapter.device().create_queue_pair(
+      {.number = 0,
+       .domain = origin.domain == nullptr ? 0 : origin.domain->number,
+       .type = attributes.qp_type,
+       .cap = attributes.cap,
+       .signals_all = attributes.sq_sig_all != 0,
+       .send_completions = completions_of(attributes.send_cq),
+       .receive_completions = completions_of(attributes.recv_cq),
+       .shared_receives =
+           attributes.srq == nullptr ? nullptr : &object_of<SharedReceives>(attributes.srq).queue,
+       .xrc_domain = origin.xrc == nullptr ? 0 : origin.xrc->number});
+  return inner == nullptr ? refuse(ENOMEM) : make_handle(origin, attributes, *inner);
 }
 
 /// Once: what a program says of the errno alone helps nobody.
@@ -178,35 +232,62 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* work, ibv_recv_wr** bad) {
 // Queue pairs
 
 SOFTRDMA_EXPORT ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
-  ibv_qp* const qp = create(pd, *attributes);
+  ibv_qp* const qp = create({&Context::of(pd->context), &object_of<Domain>(pd)}, *attributes);
   if (qp != nullptr) attributes->cap = object_of<QueuePair>(qp).made_with.cap;
   return qp;
 }
 
-ibv_qp* create_qp_ex(ibv_context* /*context*/, ibv_qp_init_attr_ex* attributes) {
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
+  const auto has = [attributes](unsigned bit) { return (attributes->comp_mask & bit) != 0; };
   // Flags of creation are not there yet.
-  const bool asks_for_flags =
-      (attributes->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && attributes->create_flags != 0;
-  const bool is_extended = (attributes->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-  constexpr unsigned known = unsigned{IBV_QP_INIT_ATTR_PD} |
+  const bool asks_for_flags = has(IBV_QP_INIT_ATTR_CREATE_FLAGS) && attributes->create_flags != 0;
+  const bool is_extended = has(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
+  constexpr unsigned known = unsigned{IBV_QP_INIT_ATTR_PD} | unsigned{IBV_QP_INIT_ATTR_XRCD} |
                              unsigned{IBV_QP_INIT_ATTR_CREATE_FLAGS} |
                              unsigned{IBV_QP_INIT_ATTR_SEND_OPS_FLAGS};
   if ((attributes->comp_mask & ~known) != 0 || asks_for_flags) return refuse(EOPNOTSUPP);
-  if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) return refuse(EINVAL);
   if (is_extended && !is_extended_type(attributes->qp_type, attributes->send_ops_flags))
     return refuse(EOPNOTSUPP);
-  ibv_qp_init_attr basic{.qp_context = attributes->qp_context,
-                         .send_cq = attributes->send_cq,
-                         .recv_cq = attributes->recv_cq,
-                         .srq = attributes->srq,
-                         .cap = attributes->cap,
-                         .qp_type = attributes->qp_type,
-                         .sq_sig_all = attributes->sq_sig_all};
-  ibv_qp* const qp = ibv_create_qp(attributes->pd, &basic);
+  const ibv_qp_init_attr basic{.qp_context = attributes->qp_context,
+                               .send_cq = attributes->send_cq,
+                               .recv_cq = attributes->recv_cq,
+                               .srq = attributes->srq,
+                               .cap = attributes->cap,
+                               .qp_type = attributes->qp_type,
+                               .sq_sig_all = attributes->sq_sig_all};
+  const Origin origin{
+      .context = &Context::of(context),
+      .domain = has(IBV_QP_INIT_ATTR_PD) ? object_or_null<Domain>(attributes->pd) : nullptr,
+      .xrc = has(IBV_QP_INIT_ATTR_XRCD) ? object_or_null<XrcDomain>(attributes->xrcd) : nullptr};
+  ibv_qp* const qp = create(origin, basic);
   if (qp == nullptr) return nullptr;
-  attributes->cap = basic.cap;
+  attributes->cap = object_of<QueuePair>(qp).made_with.cap;
   if (is_extended) extend(object_of<QueuePair>(qp));
   return qp;
+}
+
+/// Another handle of an XRC target queue pair that exists.
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
+  if (is_lost()) return refuse(ENODEV);
+  constexpr unsigned needed = unsigned{IBV_QP_OPEN_ATTR_NUM} | unsigned{IBV_QP_OPEN_ATTR_XRCD} |
+                              unsigned{IBV_QP_OPEN_ATTR_TYPE};
+  constexpr unsigned known = needed | unsigned{IBV_QP_OPEN_ATTR_CONTEXT};
+  if ((attributes->comp_mask & needed) != needed || (attributes->comp_mask & ~known) != 0 ||
+      attributes->qp_type != IBV_QPT_XRC_RECV)
+    return refuse(EINVAL);
+  const Origin origin{.context = &Context::of(context),
+                      .xrc = &object_of<XrcDomain>(attributes->xrcd)};
+  Adapter& adapter = *origin.context->adapter;
+  const auto lock = adapter.lock();
+  qp::QueuePair* const inner = adapter.device().find(attributes->qp_num);
+  if (inner == nullptr || inner->type() != IBV_QPT_XRC_RECV ||
+      inner->xrc_domain() != origin.xrc->number)
+    return refuse(EINVAL);
+  ibv_qp_init_attr made_with{};
+  made_with.qp_type = IBV_QPT_XRC_RECV;
+  if ((attributes->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0)
+    made_with.qp_context = attributes->qp_context;
+  return make_handle(origin, made_with, *inner);
 }
 
 SOFTRDMA_EXPORT ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
@@ -241,15 +322,13 @@ SOFTRDMA_EXPORT int ibv_destroy_qp(ibv_qp* qp) {
   auto& object = object_of<QueuePair>(qp);
   Adapter& adapter = *object.context->adapter;
   auto lock = adapter.lock();
-  adapter.listen(object.inner->number(), nullptr);
-  adapter.device().destroy(*object.inner);
+  adapter.send_all();
+  // One that others have open goes on.
+  if (!adapter.ignore(object.inner->number(), object)) adapter.device().destroy(*object.inner);
   object.context->events.remove(
       [&](const ibv_async_event& event) { return event.element.qp == qp; });
   while (qp->events_completed != object.events_fetched) adapter.wait(lock);
-  --object_of<Domain>(qp->pd).users;
-  --object_of<CompletionQueue>(qp->send_cq).users;
-  --object_of<CompletionQueue>(qp->recv_cq).users;
-  if (qp->srq != nullptr) --object_of<SharedReceives>(qp->srq).users;
+  count_user(object, -1);
   delete &object;
   return 0;
 }
@@ -276,6 +355,38 @@ SOFTRDMA_EXPORT ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attribute
   const auto lock = srq->context->adapter->lock();
   ++object_of<Domain>(pd).users;
   return &srq.release()->handle.visible;
+}
+
+ibv_srq* create_srq_ex(ibv_context* /*context*/, ibv_srq_init_attr_ex* attributes) {
+  const auto has = [attributes](unsigned bit) { return (attributes->comp_mask & bit) != 0; };
+  const ibv_srq_type type = has(IBV_SRQ_INIT_ATTR_TYPE) ? attributes->srq_type : IBV_SRQT_BASIC;
+  if (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC) return refuse(EOPNOTSUPP);
+  const bool is_xrc = type == IBV_SRQT_XRC;
+  if (!has(IBV_SRQ_INIT_ATTR_PD) ||
+      (is_xrc && !(has(IBV_SRQ_INIT_ATTR_XRCD) && has(IBV_SRQ_INIT_ATTR_CQ))))
+    return refuse(EINVAL);
+  ibv_srq_init_attr basic{.srq_context = attributes->srq_context, .attr = attributes->attr};
+  ibv_srq* const srq = ibv_create_srq(attributes->pd, &basic);
+  if (srq == nullptr || !is_xrc) return srq;
+  auto& object = object_of<SharedReceives>(srq);
+  Adapter& adapter = *object.context->adapter;
+  const auto lock = adapter.lock();
+  object.xrc = &object_of<XrcDomain>(attributes->xrcd);
+  object.completions = &object_of<CompletionQueue>(attributes->cq);
+  ++object.xrc->users;
+  ++object.completions->users;
+  object.number = adapter.device().add({.receives = &object.queue,
+                                        .completions = &object.completions->completions,
+                                        .domain = object_of<Domain>(attributes->pd).number,
+                                        .xrc_domain = object.xrc->number});
+  return srq;
+}
+
+int get_srq_num(ibv_srq* srq, std::uint32_t* number) {
+  const auto& object = object_of<SharedReceives>(srq);
+  if (object.xrc == nullptr) return EOPNOTSUPP;
+  *number = object.number;
+  return 0;
 }
 
 SOFTRDMA_EXPORT int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) {
@@ -311,6 +422,11 @@ SOFTRDMA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
   });
   while (srq->events_completed != object.events_fetched) adapter.wait(lock);
   --object_of<Domain>(srq->pd).users;
+  if (object.xrc != nullptr) {
+    adapter.device().remove_target(object.number);
+    --object.xrc->users;
+    --object.completions->users;
+  }
   delete &object;
   return 0;
 }

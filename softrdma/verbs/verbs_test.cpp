@@ -2,11 +2,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -186,10 +188,10 @@ TEST_F(Verbs, AnErrorIsAnEvent) {
 
 TEST_F(Verbs, RightsThatContradictOneAnotherAreRefused) {
   constexpr int only_remote = IBV_ACCESS_REMOTE_WRITE;
-  constexpr int on_demand = IBV_ACCESS_ON_DEMAND;
+  constexpr int zero_based = IBV_ACCESS_ZERO_BASED;
   EXPECT_EQ(ibv_reg_mr(domain, ram.data(), 10, only_remote), nullptr);
   EXPECT_EQ(errno, EINVAL);
-  EXPECT_EQ(ibv_reg_mr(domain, ram.data(), 10, on_demand), nullptr);
+  EXPECT_EQ(ibv_reg_mr(domain, ram.data(), 10, zero_based), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
@@ -276,6 +278,87 @@ TEST_F(Verbs, ExtendedWorkIsPostedAsAWhole) {
 }
 
 // A child has no device, says so, and ends in peace.
+TEST_F(Verbs, XrcDomainsAreFilesThatAreOpen) {
+  const int file = ::memfd_create("xrc", MFD_CLOEXEC);
+  ibv_xrcd_init_attr attributes{
+      .comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = file, .oflags = 0};
+  EXPECT_EQ(ibv_open_xrcd(context, &attributes), nullptr);
+  EXPECT_EQ(errno, EAGAIN) << "nobody has made one";
+  attributes.oflags = O_CREAT;
+  ibv_xrcd* const first = ibv_open_xrcd(context, &attributes);
+  ibv_xrcd* const second = ibv_open_xrcd(context, &attributes);
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  attributes.oflags = O_CREAT | O_EXCL;
+  EXPECT_EQ(ibv_open_xrcd(context, &attributes), nullptr);
+  EXPECT_EQ(errno, EINVAL) << "it exists";
+
+  // A target queue pair lives as long as any of its handles, in whatever domain of that file.
+  ibv_qp_init_attr_ex made_with{};
+  made_with.qp_type = IBV_QPT_XRC_RECV;
+  made_with.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+  made_with.xrcd = first;
+  ibv_qp* const target = ibv_create_qp_ex(context, &made_with);
+  ASSERT_NE(target, nullptr);
+  EXPECT_EQ(ibv_close_xrcd(first), EBUSY);
+  ibv_qp_open_attr opening{
+      .comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE,
+      .qp_num = target->qp_num,
+      .xrcd = second,
+      .qp_context = nullptr,
+      .qp_type = IBV_QPT_XRC_RECV};
+  ibv_qp* const opened = ibv_open_qp(context, &opening);
+  ASSERT_NE(opened, nullptr);
+  ibv_qp_attr attributes_of{};
+  attributes_of.port_num = 1;
+  attributes_of.qp_state = IBV_QPS_INIT;
+  EXPECT_EQ(ibv_modify_qp(target, &attributes_of, qp::connected_to_init), 0);
+  EXPECT_EQ(ibv_destroy_qp(target), 0);
+  EXPECT_EQ(ibv_close_xrcd(first), 0);
+  ibv_qp_init_attr shown{};
+  EXPECT_EQ(ibv_query_qp(opened, &attributes_of, IBV_QP_STATE, &shown), 0);
+  EXPECT_EQ(attributes_of.qp_state, IBV_QPS_INIT);
+  EXPECT_EQ(ibv_destroy_qp(opened), 0);
+  EXPECT_EQ(ibv_open_qp(context, &opening), nullptr) << "it is gone with its last handle";
+  EXPECT_EQ(ibv_close_xrcd(second), 0);
+  ::close(file);
+}
+
+TEST_F(Verbs, MemoryOfTheDeviceIsReachedByCallsAndKeys) {
+  ibv_alloc_dm_attr attributes{.length = 4096, .log_align_req = 12, .comp_mask = 0};
+  ibv_dm* const memory = ibv_alloc_dm(context, &attributes);
+  ASSERT_NE(memory, nullptr);
+  constexpr int dm_access = IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE;
+  EXPECT_EQ(ibv_reg_dm_mr(domain, memory, 4000, 100, dm_access), nullptr) << "it ends before";
+  ibv_mr* const key = ibv_reg_dm_mr(domain, memory, 1024, 1024, dm_access);
+  ASSERT_NE(key, nullptr);
+  EXPECT_EQ(ibv_free_dm(memory), EBUSY);
+  const std::uint32_t word = 0x1234;
+  EXPECT_EQ(ibv_memcpy_to_dm(memory, 1028, &word, sizeof(word)), 0);
+  EXPECT_EQ(ibv_memcpy_to_dm(memory, 1029, &word, sizeof(word)), EINVAL);
+  EXPECT_EQ(ibv_memcpy_to_dm(memory, 4096, &word, sizeof(word)), EFAULT);
+
+  auto [a, b] = create_pair();
+  ASSERT_EQ(post_receive(b, 1, 0, 64), 0);
+  ibv_sge from{.addr = 4, .length = sizeof(word), .lkey = key->lkey};
+  ibv_send_wr work{};
+  work.wr_id = 2;
+  work.sg_list = &from;
+  work.num_sge = 1;
+  work.opcode = IBV_WR_SEND;
+  work.send_flags = IBV_SEND_SIGNALED;
+  ibv_send_wr* bad = nullptr;
+  ASSERT_EQ(ibv_post_send(a, &work, &bad), 0);
+  EXPECT_EQ(poll_ids(2), (Ids{1, 2}));
+  EXPECT_EQ(std::memcmp(ram.data(), &word, sizeof(word)), 0);
+  EXPECT_EQ(ibv_dereg_mr(key), 0);
+  EXPECT_EQ(ibv_free_dm(memory), 0);
+}
+
+TEST_F(Verbs, AllMemoryByOneKeyIsRefused) {
+  EXPECT_EQ(ibv_reg_mr(domain, nullptr, SIZE_MAX, access | IBV_ACCESS_ON_DEMAND), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
 TEST_F(Verbs, AChildHasLostTheDevice) {
   const auto [a, b] = create_pair();
   const pid_t child = ::fork();
