@@ -44,6 +44,7 @@ void Device::destroy(QueuePair& queue_pair) {
   Entry* const entry = found->second.get();
   std::erase(ready_, entry);
   std::erase(timed_, entry);
+  past_ += queue_pair.counters();
   numbers_.give_back(queue_pair.number());
   queue_pairs_.erase(found);
 }
@@ -172,6 +173,12 @@ bool Device::send_from(Entry& entry) {
   }
   watch_timer(entry);
   return sent;
+}
+
+qp::Requester::Counters Device::requester_counters() const {
+  qp::Requester::Counters total = past_;
+  for (const auto& [number, entry] : queue_pairs_) total += entry->queue_pair->counters();
+  return total;
 }
 
 std::optional<std::uint64_t> Device::deadline_ns() const {

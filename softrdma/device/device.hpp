@@ -88,6 +88,8 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   /// When drive() has something to do, if nothing comes in before.
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const;
   [[nodiscard]] const Counters& counters() const { return counters_; }
+  /// Of all queue pairs, also those that are no more. Looks at each.
+  [[nodiscard]] qp::Requester::Counters requester_counters() const;
 
  private:
   struct Entry {
@@ -132,6 +134,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   std::vector<Entry*> timed_;    // have a deadline, or had one lately
   std::uint64_t next_deadline_ns_ = ~std::uint64_t{0};  // none of timed_ is earlier
   Counters counters_;
+  qp::Requester::Counters past_;  // of queue pairs that are no more
 };
 
 }  // namespace softrdma::device

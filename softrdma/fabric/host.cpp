@@ -230,6 +230,7 @@ void Host::clear_seat() {
   mine.sleep = Sleep::none;
   mine.is_polled = 0;
   mine.lingers = 0;
+  publish({});
   mine.reads_from = 0;
   mine.epoch.fetch_add(1);
   mine.pid = static_cast<std::uint32_t>(::getpid());
@@ -273,6 +274,24 @@ void Host::serve(LocalSocket& socket) const {
   const std::span<const std::byte> packet = std::as_bytes(std::span(greeting));
   socket.send(packet, file_.get());
   for (const FileDescriptor& descriptor : sockets_) socket.send(packet, descriptor.get());
+}
+
+void Host::publish(const Statistics& statistics) {
+  auto& words = seat_memory(seat_).statistics;
+  std::array<std::uint64_t, sizeof(Statistics) / sizeof(std::uint64_t)> values;
+  std::memcpy(values.data(), &statistics, sizeof(statistics));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    words[i].store(values[i], std::memory_order_relaxed);
+}
+
+Statistics Host::statistics_of(std::uint16_t seat) const {
+  const auto& words = seat_memory(seat).statistics;
+  std::array<std::uint64_t, sizeof(Statistics) / sizeof(std::uint64_t)> values;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = words[i].load(std::memory_order_relaxed);
+  Statistics statistics;
+  std::memcpy(&statistics, values.data(), sizeof(statistics));
+  return statistics;
 }
 
 // Other hosts

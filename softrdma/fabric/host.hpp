@@ -42,6 +42,23 @@ enum class Sleep : std::uint32_t {
   watches,  // for a moment: a program polls, and it looks whether that goes on
 };
 
+/// What a device has and has done, for those who want to know.
+struct Statistics {
+  std::uint64_t queue_pairs;
+  std::uint64_t regions;
+  std::uint64_t region_bytes;
+  std::uint64_t packets_sent;
+  std::uint64_t packets_received;
+  std::uint64_t bytes_read;    // of payload, out of other processes' memory
+  std::uint64_t udp_sent;      // packets to other hosts
+  std::uint64_t udp_received;  // and from them
+  std::uint64_t repeated;      // packets that were sent again
+  std::uint64_t timeouts;
+  std::uint64_t not_ready;  // answers that no receive was posted
+  std::uint64_t dropped;    // packets for nobody, for a full inbox, or without payload
+  std::uint64_t wrong_checksum;
+};
+
 /// What the others see of a process.
 struct SeatMemory {
   alignas(64) std::atomic<std::uint32_t> bell;  // it sleeps on this word
@@ -53,6 +70,9 @@ struct SeatMemory {
   std::atomic<std::uint64_t> cookie;          // that a process number means the same to both
   alignas(64) std::atomic<std::uint32_t> epoch;  // pieces of its memory count with this number only
   alignas(64) std::atomic<std::uint32_t> reads_from;  // 1 + the seat whose memory it reads just now
+  /// Words of Statistics, written now and then.
+  alignas(64)
+      std::array<std::atomic<std::uint64_t>, sizeof(Statistics) / sizeof(std::uint64_t)> statistics;
   alignas(64) std::array<std::atomic<std::uint8_t>,
                          seat_count> cannot_read;  // seats whose memory is closed
 };
@@ -105,6 +125,9 @@ class Host final : public link::Numbers {
   void ring(std::uint16_t seat) const;
   /// Seats from here on have never been taken.
   [[nodiscard]] std::uint16_t seats_end() const;
+
+  void publish(const Statistics& statistics);
+  [[nodiscard]] Statistics statistics_of(std::uint16_t seat) const;
 
   // Other hosts
   [[nodiscard]] std::span<const NetworkAddress> addresses() const;

@@ -79,7 +79,8 @@ void HostLink::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
 
 Form HostLink::form_for(std::uint16_t seat, const qp::Outgoing& packet) const {
   const Form copied = copied_form(packet.payload.bytes());
-  if (copied == Form::body || !is_reliable(packet.headers.opcode.service)) return copied;
+  if (copied == Form::body || copies_always_ || !is_reliable(packet.headers.opcode.service))
+    return copied;
   const bool is_closed =
       host_.seat_memory(seat).cannot_read[host_.seat()].load(std::memory_order_relaxed) != 0;
   return is_closed ? Form::chunks : Form::pieces;

@@ -46,6 +46,8 @@ class HostLink final : public link::Link {
   void withdraw(std::span<const std::byte> memory) override;
   void withdraw_all() override;
 
+  /// From now on every payload is copied when it is sent.
+  void copy_always() { copies_always_ = true; }
   /// Whether ADDRESS is of this host.
   [[nodiscard]] bool is_ours(const ibv_ah_attr& address) const;
   /// Whether poll() would find a packet.
@@ -93,6 +95,7 @@ class HostLink final : public link::Link {
   std::uint64_t now_ns_ = 0;
   std::optional<std::uint64_t> looks_again_ns_;
   std::uint64_t stuck_since_ns_ = 0;
+  bool copies_always_ = false;
   Counters counters_;
 };
 

@@ -13,17 +13,10 @@
 #include <random>
 #include <vector>
 
+#include "softrdma/link/faults.hpp"
 #include "softrdma/link/link.hpp"
 
 namespace softrdma::link {
-
-/// How a network behaves; of a million packets, how many.
-struct Faults {
-  std::uint32_t lost = 0;
-  std::uint32_t repeated = 0;
-  std::uint32_t late = 0;
-  std::uint32_t damaged = 0;  // a bit is flipped; the checksum finds it
-};
 
 struct SimulationSettings {
   std::uint64_t seed = 0;

@@ -150,6 +150,13 @@ bool RegionTable::invalidate(std::uint32_t key, std::uint32_t queue_pair) {
   return true;
 }
 
+std::uint64_t RegionTable::bytes() const {
+  std::uint64_t total = 0;
+  for (const Entry& entry : entries_)
+    if (entry.is_used && entry.region.kind == RegionKind::region) total += entry.region.bytes;
+  return total;
+}
+
 Opened RegionTable::open(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
                          const Access& access) const {
   const Region* const region = find(key);

@@ -92,6 +92,8 @@ class RegionTable {
   [[nodiscard]] Opened open(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
                             const Access& access) const;
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// Of all regions; what is registered twice counts twice.
+  [[nodiscard]] std::uint64_t bytes() const;
 
  private:
   static constexpr std::uint32_t place_bits = 24;

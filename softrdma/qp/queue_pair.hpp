@@ -104,6 +104,11 @@ class QueuePair final : private RequesterListener,
   /// Its owner says that it is in error (a fault, a port that is gone).
   void enter_error();
 
+  /// Of what it has sent; nothing of a type without connection.
+  [[nodiscard]] Requester::Counters counters() const {
+    const auto* const connected = std::get_if<Connected>(&halves_);
+    return connected == nullptr ? Requester::Counters{} : connected->requester.counters();
+  }
   [[nodiscard]] std::uint32_t number() const { return context_.number; }
   [[nodiscard]] ibv_qp_type type() const { return parts_.type; }
   [[nodiscard]] ibv_qp_state state() const { return state_; }

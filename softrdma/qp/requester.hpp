@@ -44,6 +44,14 @@ class Requester {
     std::uint64_t repeated_packets = 0;
     std::uint64_t timeouts = 0;
     std::uint64_t not_ready = 0;  // "receiver not ready" answers
+
+    Counters& operator+=(const Counters& other) {
+      packets += other.packets;
+      repeated_packets += other.repeated_packets;
+      timeouts += other.timeouts;
+      not_ready += other.not_ready;
+      return *this;
+    }
   };
 
   Requester(const Context& context, queue::SendQueue& queue, const memory::RegionTable& regions,

@@ -112,6 +112,14 @@ def ip(*arguments):
     subprocess.run(["ip", *arguments], check=True)
 
 
+def lossy(everything):
+    """What repeats until it has arrived."""
+    yield ["ibv_rc_pingpong", "-c"]
+    for operation, kind in itertools.product(("send", "write", "read", "atomic"), ("RC", "XRC")):
+        for measure in ("lat", "bw") if everything else ("bw",):
+            yield [f"ib_{operation}_{measure}", "-c", kind, "-n", "200"]
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("", 0))
@@ -134,7 +142,8 @@ def run_pair(library, command, place, more=None):
     """Runs COMMAND as a server and as its client at PLACE; returns what the client printed. MORE:
     settings of both."""
     port = free_port()
-    name = f"{' '.join(command)} ({place.name})"
+    told = "".join(f", {key}={value}" for key, value in (more or {}).items())
+    name = f"{' '.join(command)} ({place.name}{told})"
     print("started:", name, flush=True)
     began = time.monotonic()
 

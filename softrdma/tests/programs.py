@@ -66,6 +66,38 @@ def check_listing(library):
             raise Failure(f"ibv_devinfo -v shows no '{wanted}':\n{done.stdout}")
 
 
+def check_by_name(library):
+    """The library under the name of libibverbs, for programs that load that."""
+    folder = library.parent / "softrdma"
+    done = subprocess.run(["ibv_devinfo", "-l"], env={**os.environ, "LD_LIBRARY_PATH": str(folder)},
+                          capture_output=True, text=True, timeout=TIME_LIMIT_S)
+    if "softrdma0" not in done.stdout or done.stderr:
+        raise Failure(f"ibv_devinfo with LD_LIBRARY_PATH={folder}:\n{done.stdout}{done.stderr}")
+
+
+def check_command(library):
+    """softrdma run and softrdma stat."""
+    command = library.parent.parent / "bin/softrdma"
+    settings = ["--fabric", f"command.{os.getpid()}"]
+    holder = subprocess.Popen([command, "run", *settings, "--ports", "2", "--", "/usr/bin/python3", "-c",
+                               "import pyverbs.device as d, time; c = d.Context(name='softrdma0');"
+                               "print(c.query_device().phys_port_cnt, flush=True); time.sleep(60)"],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        ports = holder.stdout.readline().strip()
+        shown = subprocess.run([command, "stat", *settings, "--count", "1"], capture_output=True,
+                               text=True, timeout=TIME_LIMIT_S).stdout
+        if ports != "2" or not re.search(rf"^\s*{holder.pid}\s", shown, re.MULTILINE):
+            raise Failure(f"softrdma run gave {ports} ports instead of 2; softrdma stat:\n{shown}")
+    finally:
+        holder.kill()
+        holder.wait()
+    wrong = subprocess.run([command, "run", "--loss", "2", "ibv_devices"], capture_output=True, text=True,
+                           timeout=TIME_LIMIT_S).stderr
+    if 'SOFTRDMA_LOSS is "2"; it has to be a number from 0 to 1' not in wrong:
+        raise Failure(f"softrdma run --loss 2 says:\n{wrong}")
+
+
 def pyverbs_tests(work):
     """The tests as Debian ships them, unpacked to a folder of ours."""
     documents = pathlib.Path("/usr/share/doc/rdma-core/tests")
@@ -109,8 +141,8 @@ def check_pyverbs(library, work):
     return passed, int(skipped[1])
 
 
-def check_pair(library, command, place):
-    pairs.run_pair(library, command, place)
+def check_pair(library, command, place, more=None):
+    pairs.run_pair(library, command, place, more)
 
 
 def run_checks(checks, only):
@@ -144,6 +176,8 @@ def main():
 
     skipped = 0
     checks = {"ibv_devices": lambda: check_listing(library),
+              "LD_LIBRARY_PATH": lambda: check_by_name(library),
+              "softrdma run": lambda: check_command(library),
               "pyverbs": lambda: check_pyverbs(library, work)}
     with contextlib.ExitStack() as held:
         places = [pairs.OneHost(), pairs.TwoFabrics()]
@@ -156,6 +190,10 @@ def main():
             if place.suits(command):
                 checks[f"{' '.join(command)} ({place.name})"] = \
                     lambda place=place, command=command: check_pair(library, command, place)
+        for place, command in itertools.product(places, pairs.lossy(options.all)):
+            checks[f"{' '.join(command)} ({place.name}, 1 % loss)"] = \
+                lambda place=place, command=command: check_pair(library, command, place,
+                                                                {"SOFTRDMA_LOSS": "0.01"})
         more = run_checks(checks, options.only)
     passed, failed, skipped = (sum(both) for both in zip(more, (0, 0, skipped)))
     if options.counts:

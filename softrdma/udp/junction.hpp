@@ -7,6 +7,7 @@
 // Ownership: borrows host. Threads: the device's lock; on_sockets_ready(): its own.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,9 +25,10 @@ namespace softrdma::udp {
 
 class Junction final : public link::Link {
  public:
+  /// Whoever reads them may be another thread than the one that receives.
   struct Counters {
-    std::uint64_t dropped = 0;  // came by UDP for nobody, or for a full inbox
-    std::uint64_t malformed = 0;
+    std::atomic<std::uint64_t> dropped = 0;  // came by UDP for nobody, or for a full inbox
+    std::atomic<std::uint64_t> malformed = 0;
   };
 
   Junction(fabric::Host& host, std::vector<link::PortIdentity> ports)
@@ -52,6 +54,11 @@ class Junction final : public link::Link {
   void withdraw(std::span<const std::byte> memory) override { local_.withdraw(memory); }
   void withdraw_all() override { local_.withdraw_all(); }
 
+  void copy_always() { local_.copy_always(); }
+  [[nodiscard]] const fabric::HostLink::Counters& local_counters() const {
+    return local_.counters();
+  }
+  [[nodiscard]] const Sender::Counters& sender_counters() const { return sender_.counters(); }
   /// Whether poll() would find a packet in the inbox.
   [[nodiscard]] bool has_mail() { return local_.has_mail(); }
   /// Something has come, and perhaps nobody polls. Returns for how many milliseconds somebody will.

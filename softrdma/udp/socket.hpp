@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -75,9 +76,10 @@ struct Datagram {
 
 class Receiver {
  public:
+  /// Whoever reads them may be another thread than the one that receives.
   struct Counters {
-    std::uint64_t packets = 0;
-    std::uint64_t wrong_checksum = 0;
+    std::atomic<std::uint64_t> packets = 0;
+    std::atomic<std::uint64_t> wrong_checksum = 0;
   };
 
   explicit Receiver(std::span<const hawser::platform::FileDescriptor> sockets)

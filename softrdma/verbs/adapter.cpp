@@ -19,6 +19,7 @@ constexpr std::uint64_t never = ~std::uint64_t{0};
 constexpr std::uint64_t watch_ns_min = 50'000;
 constexpr std::uint64_t watch_ns_max = 1'000'000;
 constexpr std::uint64_t recently_ns = 5'000;
+constexpr std::uint64_t publish_every_ns = 100'000'000;
 constexpr std::uint64_t linger_ns = 50'000;
 constexpr std::uint64_t link_local_prefix = 0xfe80000000000000;
 
@@ -83,8 +84,17 @@ Adapter::Adapter(const AdapterSettings& settings, std::unique_ptr<fabric::Host> 
       seat_(host_->seat_memory(host_->seat())),
       ports_(ports_of(settings, *host_)),
       link_(*host_, ports_),
-      device_({.secret = settings.secret, .datagram_bytes_max = datagram_bytes_max(ports_)}, link_,
-              *host_, *this) {}
+      device_({.secret = settings.secret,
+               .queue_pairs_max = settings.queue_pairs_max,
+               .datagram_bytes_max = datagram_bytes_max(ports_)},
+              outermost_link(), *host_, *this) {}
+
+link::Link& Adapter::outermost_link() {
+  if (!settings_.faults.any()) return link_;
+  // What is late or spoilt is a copy that goes at once.
+  link_.copy_always();
+  return faulty_.emplace(link_, settings_.faults, settings_.seed + host_->seat());
+}
 
 Adapter::~Adapter() {
   host_->stop_watching();
@@ -97,6 +107,7 @@ bool Adapter::drive() {
   const std::uint64_t now = now_ns();
   polled_ns_.store(now, std::memory_order_relaxed);
   const bool moved = device_.drive(now);
+  publish(now);
   leave_to_thread();
   return moved;
 }
@@ -126,6 +137,28 @@ void Adapter::leave_to_thread() {
   if (seat_.is_polled.load(std::memory_order_relaxed) != 0) return;
   const std::optional<std::uint64_t> deadline = device_.deadline_ns();
   if (device_.is_ready() || (deadline && *deadline < wakes_ns_)) ring();
+}
+
+void Adapter::publish(std::uint64_t now_ns) {
+  if (now_ns - published_ns_ < publish_every_ns) return;
+  published_ns_ = now_ns;
+  const qp::Requester::Counters requesters = device_.requester_counters();
+  const fabric::HostLink::Counters& local = link_.local_counters();
+  host_->publish({.queue_pairs = device_.queue_pair_count(),
+                  .regions = device_.regions().size(),
+                  .region_bytes = device_.regions().bytes(),
+                  .packets_sent = device_.counters().packets_sent,
+                  .packets_received = device_.counters().packets_received,
+                  .bytes_read = local.read_bytes,
+                  .udp_sent = link_.sender_counters().packets,
+                  .udp_received = link_.receiver_counters().packets,
+                  .repeated = requesters.repeated_packets,
+                  .timeouts = requesters.timeouts,
+                  .not_ready = requesters.not_ready,
+                  .dropped = device_.counters().without_queue_pair + local.gone + local.malformed +
+                             link_.counters().dropped + link_.counters().malformed +
+                             link_.sender_counters().refused,
+                  .wrong_checksum = link_.receiver_counters().wrong_checksum});
 }
 
 // The thread
@@ -163,7 +196,9 @@ Adapter::Turn Adapter::take_turn() {
   if (now_ns() - polled_ns_.load(std::memory_order_relaxed) < recently_ns) return Turn::left;
   const std::unique_lock guard(mutex_, std::try_to_lock);
   if (!guard.owns_lock()) return Turn::left;
-  const bool moved = device_.drive(now_ns());
+  const std::uint64_t now = now_ns();
+  const bool moved = device_.drive(now);
+  publish(now);
   wakes_ns_ = device_.is_ready() ? now_ns() : device_.deadline_ns().value_or(never);
   return moved ? Turn::moved : Turn::idle;
 }

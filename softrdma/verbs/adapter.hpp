@@ -20,6 +20,7 @@
 #include "platform/clock.hpp"
 #include "softrdma/device/device.hpp"
 #include "softrdma/fabric/host.hpp"
+#include "softrdma/link/faulty.hpp"
 #include "softrdma/link/identity.hpp"
 #include "softrdma/udp/junction.hpp"
 #include "softrdma/verbs/xrc_domains.hpp"
@@ -30,6 +31,9 @@ struct AdapterSettings {
   std::uint64_t secret = 0;  // random: of memory keys
   bool is_ethernet = false;
   std::uint8_t ports = 1;
+  std::uint32_t queue_pairs_max = 1U << 23;
+  link::Faults faults;
+  std::uint64_t seed = 0;  // of the faults
 };
 
 /// Told of events of the queue pairs that it has.
@@ -52,6 +56,7 @@ class Adapter final : private device::DeviceListener {
   [[nodiscard]] const link::PortIdentity* port(std::uint32_t number) const {
     return number == 0 || number > ports_.size() ? nullptr : &ports_[number - 1];
   }
+  [[nodiscard]] std::uint32_t queue_pairs_max() const { return settings_.queue_pairs_max; }
   [[nodiscard]] std::uint8_t port_count() const { return settings_.ports; }
   [[nodiscard]] static std::uint64_t now_ns() { return hawser::platform::monotonic_ns(); }
 
@@ -104,6 +109,8 @@ class Adapter final : private device::DeviceListener {
   void linger();
   void ring();
   void leave_to_thread();
+  link::Link& outermost_link();
+  void publish(std::uint64_t now_ns);
 
   const AdapterSettings settings_;
   const std::unique_ptr<fabric::Host> host_;
@@ -112,10 +119,12 @@ class Adapter final : private device::DeviceListener {
   const std::vector<link::PortIdentity> ports_;
   std::mutex mutex_;
   udp::Junction link_;
+  std::optional<link::Faulty> faulty_;  // around it, if there are faults
   device::Device device_;
   std::unordered_multimap<std::uint32_t, EventListener*> listeners_;
   XrcDomains xrc_domains_;
   std::condition_variable changed_;
+  std::uint64_t published_ns_ = 0;
   int empty_polls_ = 0;  // in a row
   int armed_ = 0;        // completion queues
 

@@ -60,7 +60,7 @@ ibv_device_attr attributes_of(const Adapter& adapter) {
   out.page_size_cap = 4096;
   out.vendor_id = vendor;
   out.vendor_part_id = 1;
-  out.max_qp = 1 << 23;
+  out.max_qp = static_cast<int>(adapter.queue_pairs_max());
   out.max_qp_wr = work_max;
   out.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
                          IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_SRQ_RESIZE |

@@ -119,7 +119,7 @@ struct Channel {
 struct CompletionQueue final : private queue::CompletionListener {
   using HandleType = Handle<ibv_cq_ex, CompletionQueue>;
   explicit CompletionQueue(std::uint32_t capacity) : completions(capacity, *this) {}
-  ~CompletionQueue();
+  ~CompletionQueue() override;
   CompletionQueue(const CompletionQueue&) = delete;
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <charconv>
+#include <climits>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -24,9 +26,10 @@ constexpr int ports_max = 16;
 
 bool lost = false;
 
-std::optional<int> number_from(const char* name, int least, int most) {
+std::optional<int> number_from(const char* name, int least, int most,
+                               std::optional<int> usual = std::nullopt) {
   const char* const text = std::getenv(name);
-  if (text == nullptr) return least;
+  if (text == nullptr) return usual.value_or(least);
   const std::string_view view(text);
   int value = 0;
   const auto [end, error] = std::from_chars(view.begin(), view.end(), value);
@@ -34,6 +37,34 @@ std::optional<int> number_from(const char* name, int least, int most) {
   std::fprintf(stderr, "softrdma: %s is \"%s\"; it has to be a number from %d to %d\n", name, text,
                least, most);
   return std::nullopt;
+}
+
+/// A share of packets, as millionths.
+std::optional<std::uint32_t> share_from(const char* name) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr) return 0;
+  const std::string_view view(text);
+  double value = -1;
+  const auto [end, error] = std::from_chars(view.begin(), view.end(), value);
+  if (error == std::errc() && end == view.end() && 0 <= value && value <= 1)
+    return static_cast<std::uint32_t>(std::lround(value * 1e6));
+  std::fprintf(stderr, "softrdma: %s is \"%s\"; it has to be a number from 0 to 1\n", name, text);
+  return std::nullopt;
+}
+
+std::optional<link::Faults> faults() {
+  link::Faults out;
+  const std::pair<const char*, std::uint32_t link::Faults::*> variables[] = {
+      {"SOFTRDMA_LOSS", &link::Faults::lost},
+      {"SOFTRDMA_DUPLICATE", &link::Faults::repeated},
+      {"SOFTRDMA_REORDER", &link::Faults::late},
+      {"SOFTRDMA_FLIP", &link::Faults::flipped}};
+  for (const auto& [name, member] : variables) {
+    const std::optional<std::uint32_t> share = share_from(name);
+    if (!share) return std::nullopt;
+    out.*member = *share;
+  }
+  return out;
 }
 
 std::optional<bool> is_ethernet() {
@@ -84,17 +115,14 @@ fabric::Network open_network(const Addresses& chosen) {
 }
 
 /// Null, and a sentence on standard error, if it can't be had.
-std::unique_ptr<ListedDevice> make_device(int index, int ports, bool ethernet,
+std::unique_ptr<ListedDevice> make_device(int index, AdapterSettings settings,
                                           const Addresses& chosen) {
   auto host = fabric::Host::join(fabric_of(index), [&] { return open_network(chosen); });
   if (!host.ok()) {
     std::fprintf(stderr, "%s\n", host.error().sentence().c_str());
     return nullptr;
   }
-  AdapterSettings settings;
   settings.secret = random_number();
-  settings.is_ethernet = ethernet;
-  settings.ports = static_cast<std::uint8_t>(ports);
 
   auto device = std::make_unique<ListedDevice>();
   device->index = index;
@@ -141,14 +169,23 @@ std::optional<Devices> make_devices() {
   const std::optional<int> ports = number_from("SOFTRDMA_PORTS", 1, ports_max);
   const std::optional<bool> ethernet = is_ethernet();
   const std::optional<Addresses> addresses = chosen_addresses();
-  if (!count || !ports || !ethernet || !addresses) return std::nullopt;
+  const std::optional<link::Faults> wanted_faults = faults();
+  const std::optional<int> seed = number_from("SOFTRDMA_SEED", 0, INT_MAX);
+  const std::optional<int> queue_pairs = number_from("SOFTRDMA_MAX_QP", 1, 1 << 23, 1 << 23);
+  if (!count || !ports || !ethernet || !addresses || !wanted_faults || !seed || !queue_pairs)
+    return std::nullopt;
+  const AdapterSettings settings{.secret = 0,
+                                 .is_ethernet = *ethernet,
+                                 .ports = static_cast<std::uint8_t>(*ports),
+                                 .queue_pairs_max = static_cast<std::uint32_t>(*queue_pairs),
+                                 .faults = *wanted_faults,
+                                 .seed = static_cast<std::uint64_t>(*seed)};
   Devices devices;
   for (int i = 0; i < *count; ++i) {
     // Of several devices each has an address of its own.
     const auto own = static_cast<std::size_t>(i);
     const bool is_shared = *count == 1 || own >= addresses->size();
-    auto device =
-        make_device(i, *ports, *ethernet, is_shared ? *addresses : Addresses{(*addresses)[own]});
+    auto device = make_device(i, settings, is_shared ? *addresses : Addresses{(*addresses)[own]});
     if (device == nullptr) return std::nullopt;
     devices.push_back(std::move(device));
   }

@@ -55,7 +55,7 @@ section_other() { ctest_section other release -LE "^($labels)\$"; }
 
 # Programs of others on the RDMA device in user space.
 section_softrdma() {
-  build release softrdma
+  build release softrdma softrdma_ibverbs softrdma_command
   "$python" softrdma/tests/programs.py --library build/release/lib/libsoftrdma.so \
     --work build/softrdma --counts "$results/softrdma.counts" "${program_forms[@]}"
 }

@@ -1,0 +1,20 @@
+// How a way between devices misbehaves on purpose.
+#pragma once
+
+#include <cstdint>
+
+namespace softrdma::link {
+
+/// Of a million packets, how many.
+struct Faults {
+  std::uint32_t lost = 0;
+  std::uint32_t repeated = 0;
+  std::uint32_t late = 0;     // others overtake them
+  std::uint32_t damaged = 0;  // a bit is flipped on the wire; the checksum finds it
+  std::uint32_t flipped =
+      0;  // a bit of the payload is flipped behind the checksum; nobody finds it
+
+  [[nodiscard]] bool any() const { return (lost | repeated | late | damaged | flipped) != 0; }
+};
+
+}  // namespace softrdma::link
