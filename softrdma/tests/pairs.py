@@ -81,13 +81,17 @@ class TwoNamespaces(TwoFabrics):
     name = "two name spaces"
     address = "10.94.0.1"
     mtu = 1500
+    roce_addresses = None  # of both, if not all that they have
 
     def __init__(self):
         self.names = [f"softrdma-{os.getpid()}-{which}" for which in (1, 2)]
         self.server, self.client = (["ip", "netns", "exec", name] for name in self.names)
 
     def settings(self, port):
-        return [{"SOFTRDMA_FABRIC": f"pair.{port}"}] * 2
+        fabric = {"SOFTRDMA_FABRIC": f"pair.{port}"}
+        if not self.roce_addresses:
+            return [fabric] * 2
+        return [{**fabric, "SOFTRDMA_ADDRESS": address} for address in self.roce_addresses]
 
     def __enter__(self):
         for name in self.names:

@@ -55,9 +55,15 @@ section_other() { ctest_section other release -LE "^($labels)\$"; }
 
 # Programs of others on the RDMA device in user space.
 section_softrdma() {
+  local failed=0
   build release softrdma softrdma_ibverbs softrdma_command
   "$python" softrdma/tests/programs.py --library build/release/lib/libsoftrdma.so \
-    --work build/softrdma --counts "$results/softrdma.counts" "${program_forms[@]}"
+    --work build/softrdma --counts "$results/softrdma.counts" "${program_forms[@]}" || failed=1
+  setup_environment scapy
+  "$python" softrdma/tests/wire.py --library build/release/lib/libsoftrdma.so \
+    --work build/softrdma/wire --scapy build/venv/scapy/bin/python \
+    --counts "$results/softrdma.counts" || failed=1
+  return $failed
 }
 
 # The tests beside the code run in this build alone: it finds whatever the others would, and more.
