@@ -116,6 +116,19 @@ def ip(*arguments):
     subprocess.run(["ip", *arguments], check=True)
 
 
+def ucx():
+    """UCX over its rc_verbs and ud_verbs, polling and sleeping. A one-sided operation wakes nobody who
+    sleeps at its target, so that those poll."""
+    for test, wait in [("tag_lat", "poll"), ("tag_bw", "poll"), ("tag_lat", "sleep"),
+                       ("tag_bw", "sleep"), ("ucp_put_lat", "poll"), ("ucp_put_bw", "poll"),
+                       ("ucp_get", "poll"), ("ucp_fadd", "poll"), ("ucp_cswap", "poll")]:
+        yield ["ucx_perftest", "-t", test, "-n", "200", "-w", "10", "-s", "8", "-E", wait]
+    yield ["ucx_perftest", "-t", "tag_bw", "-n", "50", "-w", "5", "-s", "1048576"]
+
+
+UCX_SETTINGS = {"UCX_TLS": "rc_verbs,ud_verbs,self", "UCX_NET_DEVICES": "softrdma0:1"}
+
+
 def lossy(everything):
     """What repeats until it has arrived."""
     yield ["ibv_rc_pingpong", "-c"]
@@ -177,7 +190,7 @@ def run_pair(library, command, place, more=None):
     for which, process, text in (("client", client, shown), ("server", server, served)):
         if process.returncode != 0:
             raise Failure(f"{name}: its {which} ended with {process.returncode}\n{text[-2000:]}")
-        if re.search(r"invalid data|Failed status|Completion with error", text):
+        if re.search(r"invalid data|Failed status|Completion with error|UCX\s+ERROR", text):
             raise Failure(f"{name}: its {which} says\n{text[-2000:]}")
     return shown
 

@@ -141,8 +141,33 @@ def check_pyverbs(library, work):
     return passed, int(skipped[1])
 
 
+# How Open MPI is told to use the device.
+OPEN_MPI = {
+    "openib": ["--mca", "pml", "ob1", "--mca", "btl", "openib,self", "--mca", "btl_openib_allow_ib",
+               "1", "--mca", "btl_openib_warn_no_device_params_found", "0"],
+    "UCX": ["--mca", "pml", "ucx", "-x", "UCX_TLS=rc_verbs,ud_verbs,self", "-x",
+            "UCX_NET_DEVICES=softrdma0:1"],
+}
+
+
+def check_open_mpi(library, work, way):
+    program = work / "open_mpi"
+    source = pathlib.Path(__file__).parent / "open_mpi.c"
+    subprocess.run(["mpicc.openmpi", "-O2", "-o", program, source], check=True)
+    command = ["mpirun.openmpi", "--oversubscribe", "-n", "2", *OPEN_MPI[way], "-x",
+               f"LD_PRELOAD={library}", "-x", f"SOFTRDMA_FABRIC=mpi.{os.getpid()}", program]
+    print("started:", *command, flush=True)
+    done = subprocess.run(command, text=True, capture_output=True, timeout=TIME_LIMIT_S,
+                          env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                               "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+    if done.returncode != 0 or done.stdout.count(": 0 wrong") != 2:
+        raise Failure(f"Open MPI over {way}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+
 def check_pair(library, command, place, more=None):
-    pairs.run_pair(library, command, place, more)
+    shown = pairs.run_pair(library, command, place, more)
+    if command[0] == "ucx_perftest" and "Final:" not in shown:
+        raise Failure(f"{' '.join(command)} shows no result:\n{shown[-2000:]}")
 
 
 def run_checks(checks, only):
@@ -179,6 +204,8 @@ def main():
               "LD_LIBRARY_PATH": lambda: check_by_name(library),
               "softrdma run": lambda: check_command(library),
               "pyverbs": lambda: check_pyverbs(library, work)}
+    for way in OPEN_MPI:
+        checks[f"Open MPI over {way}"] = lambda way=way: check_open_mpi(library, work, way)
     with contextlib.ExitStack() as held:
         places = [pairs.OneHost(), pairs.TwoFabrics()]
         if os.geteuid() == 0:
@@ -190,6 +217,10 @@ def main():
             if place.suits(command):
                 checks[f"{' '.join(command)} ({place.name})"] = \
                     lambda place=place, command=command: check_pair(library, command, place)
+        for place, command in itertools.product(places, pairs.ucx()):
+            checks[f"{' '.join(command)} ({place.name})"] = \
+                lambda place=place, command=command: check_pair(library, command, place,
+                                                                pairs.UCX_SETTINGS)
         for place, command in itertools.product(places, pairs.lossy(options.all)):
             checks[f"{' '.join(command)} ({place.name}, 1 % loss)"] = \
                 lambda place=place, command=command: check_pair(library, command, place,

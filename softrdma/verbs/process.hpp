@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "softrdma/verbs/adapter.hpp"
@@ -24,6 +25,9 @@ namespace softrdma::verbs {
 /// Made at the first call. Null, and errno, if the environment asks for what can't be; a sentence
 /// goes to standard error.
 const std::vector<std::unique_ptr<ListedDevice>>* devices();
+
+/// Whether PATH is where the device node of one of them would be. Makes none.
+bool is_device_node(std::string_view path);
 
 /// In a child of fork() the adapters are gone: their threads are.
 bool is_lost();

@@ -1,0 +1,52 @@
+// Calls of the C library about device nodes: programs look for that of a device before they open it
+// (UCX does, by stat(2) and access(2)), and of ours there is none; Open MPI looks for the folder of
+// adapters.
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <string_view>
+
+#include "softrdma/verbs/calls.hpp"
+#include "softrdma/verbs/process.hpp"
+
+namespace softrdma::verbs {
+namespace {
+
+constexpr std::string_view adapters_folder = "/sys/class/infiniband";
+
+/// The function NAME that would be called without us.
+template <class Function>
+Function* next_one(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+SOFTRDMA_EXPORT int access(const char* path, int mode) noexcept {
+  if (path != nullptr && is_device_node(path)) return 0;
+  static auto* const next = next_one<int(const char*, int)>("access");
+  return next(path, mode);
+}
+
+/// A device node that everybody may read and write; and the folder that a host with adapters has.
+SOFTRDMA_EXPORT int stat(const char* path, struct stat* out) noexcept {
+  if (path != nullptr && adapters_folder == path) {
+    *out = {};
+    out->st_mode = S_IFDIR | 0555;
+    out->st_nlink = 2;
+    return 0;
+  }
+  if (path != nullptr && is_device_node(path)) {
+    constexpr unsigned uverbs_major = 231;
+    *out = {};
+    out->st_mode = S_IFCHR | 0666;
+    out->st_nlink = 1;
+    out->st_rdev = makedev(uverbs_major, 192);
+    return 0;
+  }
+  static auto* const next = next_one<int(const char*, struct stat*)>("stat");
+  return next(path, out);
+}
+
+}  // namespace softrdma::verbs
