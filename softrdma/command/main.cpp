@@ -30,6 +30,7 @@ constexpr Setting settings[] = {
     {"--fabric", "SOFTRDMA_FABRIC", "processes of a host that name the same are one adapter"},
     {"--address", "SOFTRDMA_ADDRESS", "IP addresses by which other hosts find this one"},
     {"--max-qp", "SOFTRDMA_MAX_QP", "queue pairs of a process, at most"},
+    {"--contexts", "SOFTRDMA_CONTEXTS", "queue pairs in the cache that an adapter would have"},
     {"--loss", "SOFTRDMA_LOSS", "share of packets that are lost, from 0 to 1"},
     {"--duplicate", "SOFTRDMA_DUPLICATE", "share of packets that are sent twice"},
     {"--reorder", "SOFTRDMA_REORDER", "share of packets that are late"},

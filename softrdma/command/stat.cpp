@@ -31,6 +31,7 @@ constexpr std::array columns{
     Column{"not-ready", 10, &fabric::Statistics::not_ready},
     Column{"dropped", 8, &fabric::Statistics::dropped},
     Column{"bad-icrc", 9, &fabric::Statistics::wrong_checksum},
+    Column{"ctx-miss", 10, &fabric::Statistics::context_misses},
 };
 
 void print_head() {

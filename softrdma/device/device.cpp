@@ -95,9 +95,10 @@ void Device::make_ready(Entry& entry) {
 }
 
 void Device::watch_timer(Entry& entry) {
-  const std::optional<std::uint64_t> deadline = entry.queue_pair->deadline_ns();
-  if (!deadline) return;
-  next_deadline_ns_ = std::min(next_deadline_ns_, *deadline);
+  std::uint64_t deadline = entry.queue_pair->deadline_ns().value_or(never);
+  if (entry.ready_ns > now_ns_) deadline = std::min(deadline, entry.ready_ns);
+  if (deadline == never) return;
+  next_deadline_ns_ = std::min(next_deadline_ns_, deadline);
   if (!std::exchange(entry.is_timed, true)) timed_.push_back(&entry);
 }
 
@@ -135,6 +136,7 @@ void Device::on_arrival(const qp::Arrival& arrival) {
     return;
   }
   Entry& entry = *found->second;
+  touch(entry);
   entry.queue_pair->on_arrival(arrival, now_ns_);
   make_ready(entry);
 }
@@ -154,11 +156,18 @@ bool Device::look_at_timers() {
   return !timed.empty();
 }
 
+/// A packet of ENTRY came or goes.
+void Device::touch(Entry& entry) {
+  if (contexts_.touch(entry.queue_pair->number())) return;
+  ++counters_.context_misses;
+  entry.ready_ns = std::max(entry.ready_ns, now_ns_) + settings_.context_miss_ns;
+}
+
 bool Device::send_from(Entry& entry) {
   QueuePair& queue_pair = *entry.queue_pair;
   qp::Outgoing out;
   bool sent = false;
-  for (int i = 0; i < packets_in_a_row_max; ++i) {
+  for (int i = 0; i < packets_in_a_row_max && entry.ready_ns <= now_ns_; ++i) {
     const std::optional<qp::Destination> destination = queue_pair.destination();
     if (!destination) break;
     if (!link_.has_room(*destination)) {
@@ -168,6 +177,7 @@ bool Device::send_from(Entry& entry) {
     if (!queue_pair.next(now_ns_, &out)) break;
     link_.send(out, *out.address);
     ++counters_.packets_sent;
+    touch(entry);
     sent = true;
     if (i == packets_in_a_row_max - 1) make_ready(entry);
   }

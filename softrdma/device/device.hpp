@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "softrdma/device/context_cache.hpp"
 #include "softrdma/link/link.hpp"
 #include "softrdma/link/numbers.hpp"
 #include "softrdma/memory/region_table.hpp"
@@ -33,6 +34,10 @@ struct DeviceSettings {
   std::uint64_t secret = 0;  // of memory keys; random, but for simulation
   std::uint32_t queue_pairs_max = 1U << 23;
   std::uint32_t datagram_bytes_max = 4096;
+  // A model of hardware: how many contexts of queue pairs it holds, and what fetching one takes.
+  // With a real clock nothing is charged.
+  std::uint32_t context_entries = 1024;
+  std::uint64_t context_miss_ns = 0;
 };
 
 class Device final : private qp::QueuePairHost, private link::Sink {
@@ -41,6 +46,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
     std::uint64_t packets_sent = 0;
     std::uint64_t packets_received = 0;
     std::uint64_t without_queue_pair = 0;  // arrived for a number that nobody has
+    std::uint64_t context_misses = 0;  // packets whose queue pair an adapter would have to fetch
   };
 
   Device(const DeviceSettings& settings, link::Link& link, link::Numbers& numbers,
@@ -49,7 +55,8 @@ class Device final : private qp::QueuePairHost, private link::Sink {
         link_(link),
         numbers_(numbers),
         listener_(listener),
-        regions_(settings.secret) {}
+        regions_(settings.secret),
+        contexts_(settings.context_entries) {}
   ~Device() override;
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -94,8 +101,9 @@ class Device final : private qp::QueuePairHost, private link::Sink {
  private:
   struct Entry {
     std::unique_ptr<qp::QueuePair> queue_pair;
-    bool is_ready = false;  // in ready_
-    bool is_timed = false;  // in timed_
+    bool is_ready = false;       // in ready_
+    bool is_timed = false;       // in timed_
+    std::uint64_t ready_ns = 0;  // it sends nothing before: its context is being fetched
   };
 
   // QueuePairHost
@@ -117,6 +125,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   void watch_timer(Entry& entry);
   bool look_at_timers();
   bool send_ready();
+  void touch(Entry& entry);
   bool send_from(Entry& entry);
 
   const DeviceSettings settings_;
@@ -124,6 +133,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   link::Numbers& numbers_;
   DeviceListener& listener_;
   memory::RegionTable regions_;
+  ContextCache contexts_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Entry>> queue_pairs_;
   std::unordered_map<std::uint32_t, qp::ReceiveTarget> targets_;
   std::uint32_t last_target_ = 0;

@@ -21,11 +21,12 @@ constexpr std::uint32_t queue_key = 77;
 /// A process with a device: memory, one completion queue, any number of queue pairs.
 class Host final : DeviceListener, queue::CompletionListener {
  public:
-  Host(SimulatedNetwork& network, std::uint16_t host_lid, std::size_t ram_bytes = 1 << 16)
+  Host(SimulatedNetwork& network, std::uint16_t host_lid, std::size_t ram_bytes = 1 << 16,
+       const DeviceSettings& settings = {})
       : lid(host_lid),
         ram(ram_bytes),
         link_(network.join(host_lid)),
-        device({.secret = host_lid}, *link_, numbers_, *this),
+        device(settings, *link_, numbers_, *this),
         domain(device.new_domain()),
         key(*device.regions().insert({.address = reinterpret_cast<std::uint64_t>(ram.data()),
                                       .bytes = ram.size(),
@@ -224,6 +225,57 @@ TEST(Device, ADestroyedQueuePairIsSilence) {
   b.device.destroy(*to);
   ASSERT_TRUE(run(network, {&a, &b}));
   EXPECT_EQ(statuses(a.poll()), std::vector{IBV_WC_RETRY_EXC_ERR});
+}
+
+TEST(ContextCache, HoldsTheLatestOfEachSet) {
+  ContextCache cache(4);
+  for (std::uint32_t number = 1; number <= 4; ++number) EXPECT_FALSE(cache.touch(number));
+  for (std::uint32_t number = 1; number <= 4; ++number) EXPECT_TRUE(cache.touch(number));
+  EXPECT_FALSE(cache.touch(5));
+  EXPECT_FALSE(cache.touch(1)) << "it was used longest ago";
+  EXPECT_TRUE(cache.touch(5));
+  EXPECT_TRUE(cache.touch(4));
+}
+
+/// Misses of a host that writes a message by each of PAIRS queue pairs, three times around.
+std::uint64_t go_around(std::size_t pairs) {
+  SimulatedNetwork network({});
+  Host a(network, 1, 1 << 16, {.context_entries = 8});
+  Host b(network, 2);
+  std::vector<QueuePair*> all;
+  for (std::size_t i = 0; i < pairs; ++i) all.push_back(create_pair(a, b).first);
+  for (int round = 0; round < 3; ++round) {
+    for (QueuePair* from : all) {
+      EXPECT_EQ(a.post(*from, IBV_WR_RDMA_WRITE, 0, 100, b, 0), 0);
+      EXPECT_TRUE(run(network, {&a, &b}));
+    }
+  }
+  EXPECT_EQ(a.poll().size(), 3 * pairs);
+  return a.device.counters().context_misses;
+}
+
+TEST(Device, CountsContextsThatAnAdapterWouldHaveToFetch) {
+  EXPECT_EQ(go_around(4), 4U) << "each once";
+  EXPECT_EQ(go_around(40), 120U) << "each time, but not for its answer";
+}
+
+TEST(Device, FetchingAContextTakesTime) {
+  SimulatedNetwork network({});
+  Host a(network, 1, 1 << 16, {.context_entries = 4, .context_miss_ns = 50'000});
+  Host b(network, 2);
+  const auto [from, to] = create_pair(a, b);
+  // Two packets: the first misses, the second waits for that.
+  ASSERT_EQ(a.post(*from, IBV_WR_RDMA_WRITE, 0, 300, b, 0), 0);
+  const auto pass_time_to = [&](std::uint64_t end_ns) {
+    for (; network.now_ns() < end_ns; network.move_clock_to(network.now_ns() + 500)) {
+      a.device.drive(network.now_ns());
+      b.device.drive(network.now_ns());
+    }
+  };
+  pass_time_to(50'000);
+  EXPECT_TRUE(a.completions.is_empty());
+  pass_time_to(60'000);
+  EXPECT_EQ(statuses(a.poll()), std::vector{IBV_WC_SUCCESS});
 }
 
 // Many queue pairs at a time, over a network that does its worst.

@@ -44,7 +44,7 @@ struct Block {
 namespace {
 
 /// Changes whenever Block does: processes with different libraries don't meet.
-constexpr std::uint64_t format = 0x736f667472646d01;
+constexpr std::uint64_t format = 0x736f667472646d02;
 constexpr std::size_t name_bytes_max = 64;
 constexpr auto join_limit = std::chrono::seconds(10);
 constexpr int answer_limit_ms = 1000;

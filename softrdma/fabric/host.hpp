@@ -57,6 +57,7 @@ struct Statistics {
   std::uint64_t not_ready;  // answers that no receive was posted
   std::uint64_t dropped;    // packets for nobody, for a full inbox, or without payload
   std::uint64_t wrong_checksum;
+  std::uint64_t context_misses;  // of the model of an adapter's cache
 };
 
 /// What the others see of a process.

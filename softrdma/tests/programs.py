@@ -208,23 +208,19 @@ def main():
         checks[f"Open MPI over {way}"] = lambda way=way: check_open_mpi(library, work, way)
     with contextlib.ExitStack() as held:
         places = [pairs.OneHost(), pairs.TwoFabrics()]
+        programs = [(command, None) for command in pairs.programs(options.all)]
+        programs += [(command, pairs.UCX_SETTINGS) for command in pairs.ucx()]
+        programs += [(command, {"SOFTRDMA_LOSS": "0.01"}) for command in pairs.lossy(options.all)]
         if os.geteuid() == 0:
             places.append(held.enter_context(pairs.TwoNamespaces()))
         else:
-            skipped += len(pairs.programs(options.all))
+            skipped += len(programs)
             print("skipped: everything between network name spaces, which needs root")
-        for place, command in itertools.product(places, pairs.programs(options.all)):
+        for place, (command, settings) in itertools.product(places, programs):
             if place.suits(command):
-                checks[f"{' '.join(command)} ({place.name})"] = \
-                    lambda place=place, command=command: check_pair(library, command, place)
-        for place, command in itertools.product(places, pairs.ucx()):
-            checks[f"{' '.join(command)} ({place.name})"] = \
-                lambda place=place, command=command: check_pair(library, command, place,
-                                                                pairs.UCX_SETTINGS)
-        for place, command in itertools.product(places, pairs.lossy(options.all)):
-            checks[f"{' '.join(command)} ({place.name}, 1 % loss)"] = \
-                lambda place=place, command=command: check_pair(library, command, place,
-                                                                {"SOFTRDMA_LOSS": "0.01"})
+                checks[f"{' '.join(command)} ({place.name}) {settings or ''}"] = \
+                    lambda place=place, command=command, settings=settings: \
+                    check_pair(library, command, place, settings)
         more = run_checks(checks, options.only)
     passed, failed, skipped = (sum(both) for both in zip(more, (0, 0, skipped)))
     if options.counts:

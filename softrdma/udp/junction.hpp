@@ -80,7 +80,7 @@ class Junction final : public link::Link {
   // Those of whoever has the reader's word.
   Receiver receiver_;
   Counters counters_;
-  std::uint64_t waits_for_reader_ = 0;
+  std::atomic<std::uint64_t> waits_for_reader_ = 0;
 };
 
 }  // namespace softrdma::udp

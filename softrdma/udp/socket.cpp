@@ -203,6 +203,7 @@ void Sender::add(const qp::Outgoing& packet, const Way& way) {
   std::ranges::transform(std::span(pieces).first(count), entry.parts.begin(), part_of);
 
   entry.is_ipv4 = wire::is_ipv4(way.path.destination);
+  entry.is_acknowledgement = packet.headers.opcode.operation == wire::Operation::acknowledge;
   entry.header = {};
   entry.header.msg_name = &entry.to;
   entry.header.msg_namelen =
@@ -218,8 +219,10 @@ void Sender::flush() {
   std::array<mmsghdr, batch_packets> messages;
   for (const bool is_ipv4 : {true, false}) {
     std::size_t count = 0;
-    for (const Entry& entry : std::span(batch_).first(count_))
-      if (entry.is_ipv4 == is_ipv4) messages[count++] = {entry.header, 0};
+    for (const bool is_acknowledgement : {false, true})
+      for (const Entry& entry : std::span(batch_).first(count_))
+        if (entry.is_ipv4 == is_ipv4 && entry.is_acknowledgement == is_acknowledgement)
+          messages[count++] = {entry.header, 0};
     const std::size_t which = is_ipv4 ? 0 : 1;
     if (count > 0 && which < sockets_.size())
       send_run(std::span(messages).first(count), sockets_[which].get());

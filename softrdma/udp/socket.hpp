@@ -42,6 +42,7 @@ class Sender {
 
   /// The payload has to stay until flush().
   void add(const qp::Outgoing& packet, const Way& way);
+  /// Acknowledgements go last: a program may wait for the others, and their order is their own.
   void flush();
   /// Packets that wait for flush(), and whether any of them has a payload.
   [[nodiscard]] std::size_t size() const { return count_; }
@@ -58,6 +59,7 @@ class Sender {
     std::array<iovec, memory::entries_max + 2> parts;
     msghdr header;
     bool is_ipv4;
+    bool is_acknowledgement;
   };
   void send_run(std::span<mmsghdr> messages, int fd);
 

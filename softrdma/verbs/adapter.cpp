@@ -86,7 +86,8 @@ Adapter::Adapter(const AdapterSettings& settings, std::unique_ptr<fabric::Host> 
       link_(*host_, ports_),
       device_({.secret = settings.secret,
                .queue_pairs_max = settings.queue_pairs_max,
-               .datagram_bytes_max = datagram_bytes_max(ports_)},
+               .datagram_bytes_max = datagram_bytes_max(ports_),
+               .context_entries = settings.context_entries},
               outermost_link(), *host_, *this) {}
 
 link::Link& Adapter::outermost_link() {
@@ -158,7 +159,8 @@ void Adapter::publish(std::uint64_t now_ns) {
                   .dropped = device_.counters().without_queue_pair + local.gone + local.malformed +
                              link_.counters().dropped + link_.counters().malformed +
                              link_.sender_counters().refused,
-                  .wrong_checksum = link_.receiver_counters().wrong_checksum});
+                  .wrong_checksum = link_.receiver_counters().wrong_checksum,
+                  .context_misses = device_.counters().context_misses});
 }
 
 // The thread

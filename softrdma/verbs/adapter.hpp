@@ -32,6 +32,7 @@ struct AdapterSettings {
   bool is_ethernet = false;
   std::uint8_t ports = 1;
   std::uint32_t queue_pairs_max = 1U << 23;
+  std::uint32_t context_entries = 1024;  // of the model of an adapter's cache
   link::Faults faults;
   std::uint64_t seed = 0;  // of the faults
 };

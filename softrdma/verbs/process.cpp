@@ -172,13 +172,16 @@ std::optional<Devices> make_devices() {
   const std::optional<Addresses> addresses = chosen_addresses();
   const std::optional<link::Faults> wanted_faults = faults();
   const std::optional<int> seed = number_from("SOFTRDMA_SEED", 0, INT_MAX);
+  const std::optional<int> contexts = number_from("SOFTRDMA_CONTEXTS", 1, 1 << 24, 1024);
   const std::optional<int> queue_pairs = number_from("SOFTRDMA_MAX_QP", 1, 1 << 23, 1 << 23);
-  if (!count || !ports || !ethernet || !addresses || !wanted_faults || !seed || !queue_pairs)
+  if (!count || !ports || !ethernet || !addresses || !wanted_faults || !seed || !queue_pairs ||
+      !contexts)
     return std::nullopt;
   const AdapterSettings settings{.secret = 0,
                                  .is_ethernet = *ethernet,
                                  .ports = static_cast<std::uint8_t>(*ports),
                                  .queue_pairs_max = static_cast<std::uint32_t>(*queue_pairs),
+                                 .context_entries = static_cast<std::uint32_t>(*contexts),
                                  .faults = *wanted_faults,
                                  .seed = static_cast<std::uint64_t>(*seed)};
   Devices devices;

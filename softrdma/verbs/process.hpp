@@ -7,7 +7,8 @@
 //   SOFTRDMA_FABRIC    what processes share that name it (default); empty: this process alone
 //   SOFTRDMA_ADDRESS   by which other hosts find this one, several with commas (all that it has)
 //   SOFTRDMA_MAX_QP    queue pairs of a process (8388608)
-//   SOFTRDMA_LOSS, SOFTRDMA_DUPLICATE, SOFTRDMA_REORDER, SOFTRDMA_FLIP
+//   SOFTRDMA_CONTEXTS  queue pairs in the cache that an adapter would have (1024): counted, not
+//   felt SOFTRDMA_LOSS, SOFTRDMA_DUPLICATE, SOFTRDMA_REORDER, SOFTRDMA_FLIP
 //                      shares of packets, from 0 to 1, that are lost, sent twice, late, spoilt (0)
 //   SOFTRDMA_SEED      of what happens to which (0)
 #pragma once
