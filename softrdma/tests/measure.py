@@ -2,7 +2,7 @@
 """The numbers that softrdma is to reach, measured: on one host, and between two network name spaces
 (needs root) beside plain UDP datagrams of the same size, interleaved.
 
-    numbers.py --library LIBSOFTRDMA --work DIR [--rounds N]
+    measure.py --library LIBSOFTRDMA --work DIR [--rounds N]
 
 Prints for each the median of the rounds, the least and the most, and the goal.
 """
