@@ -301,7 +301,7 @@ std::span<const NetworkAddress> Host::addresses() const {
 }
 NetworkMemory& Host::network() const { return block_->network; }
 
-void Host::watch_sockets(std::function<int()> ready) {
+void Host::watch_sockets(std::function<void()> ready) {
   if (sockets_.empty() || watcher_.joinable()) return;
   ready_ = std::move(ready);
   watcher_flag_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -329,18 +329,44 @@ void Host::watch() {
   add(watcher_flag_, 0);
   for (const FileDescriptor& descriptor : sockets_) add(descriptor, EPOLLEXCLUSIVE);
   while (!watcher_ends_) {
-    epoll_event event{};
-    if (::epoll_wait(events.get(), &event, 1, -1) < 0) continue;
-    if (event.data.fd == watcher_flag_.get()) {
-      lower_flag(watcher_flag_);
+    if (const int pause_ms = pause_of_watcher(); pause_ms > 0) {
+      watcher_pauses_ = true;
+      if (is_ready(watcher_flag_.get(), pause_ms)) lower_flag(watcher_flag_);
+      watcher_pauses_ = false;
       continue;
     }
-    const int pause_ms = ready_();
-    if (pause_ms == 0) continue;
-    watcher_pauses_ = true;
-    if (is_ready(watcher_flag_.get(), pause_ms)) lower_flag(watcher_flag_);
-    watcher_pauses_ = false;
+    epoll_event event{};
+    watcher_waits_ = true;
+    // Who begins to poll now, and did not see that we wait, we see.
+    const int count = pause_of_watcher() > 0 ? 0 : ::epoll_wait(events.get(), &event, 1, -1);
+    watcher_waits_ = false;
+    if (count <= 0) continue;
+    if (event.data.fd == watcher_flag_.get()) {
+      lower_flag(watcher_flag_);
+    } else {
+      ready_();
+    }
   }
+}
+
+/// While somebody else looks at the sockets, each packet would wake the watcher for nothing: for
+/// how long it stays away from them.
+int Host::pause_of_watcher() const {
+  constexpr int own_pause_ms = 1;
+  constexpr int others_pause_ms = 20;
+  if (looks(seat_)) return own_pause_ms;
+  for (std::uint16_t seat = 0; seat < seats_end(); ++seat)
+    if (looks(seat)) return others_pause_ms;
+  return 0;
+}
+
+bool Host::looks(std::uint16_t seat) const {
+  const SeatMemory& memory = seat_memory(seat);
+  return memory.is_polled.load() != 0 || memory.lingers.load() != 0;
+}
+
+void Host::note_poller() {
+  if (watcher_waits_) raise_flag(watcher_flag_);
 }
 
 void Host::forget_in_child() {
@@ -362,16 +388,6 @@ bool Host::is_alive(std::uint16_t seat) const {
   if (seat == seat_) return true;
   struct flock lock = lock_of(seat);
   return ::fcntl(lock_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-bool Host::somebody_looks() const {
-  for (std::uint16_t seat = 0; seat < seats_end(); ++seat) {
-    const SeatMemory& other = seat_memory(seat);
-    if (other.is_polled.load(std::memory_order_relaxed) != 0 ||
-        other.lingers.load(std::memory_order_relaxed) != 0)
-      return true;
-  }
-  return false;
 }
 
 void Host::ring(std::uint16_t seat) const {

@@ -119,8 +119,6 @@ class Host final : public link::Numbers {
   [[nodiscard]] Inbox inbox(std::uint16_t seat) const;
   /// Asks the kernel.
   [[nodiscard]] bool is_alive(std::uint16_t seat) const;
-  /// Whether a program of any process polls, or its thread looks around, as far as is known.
-  [[nodiscard]] bool somebody_looks() const;
   /// Wakes the thread of the device on SEAT if it sleeps, unless its program polls and will look by
   /// itself. What it is to see was written before.
   void ring(std::uint16_t seat) const;
@@ -138,9 +136,11 @@ class Host final : public link::Numbers {
   }
   [[nodiscard]] NetworkMemory& network() const;
   /// From now on, until stop_watching(), READY is called on a thread of its own when a socket is
-  /// readable; it returns for how many milliseconds it wants not to be called again.
-  void watch_sockets(std::function<int()> ready);
-  /// Ends the time for which READY wanted not to be called.
+  /// readable and nobody looks at them: no program polls, and no device's thread lingers.
+  void watch_sockets(std::function<void()> ready);
+  /// This process begins to look at the sockets; what it says in its seat says so, too.
+  void note_poller();
+  /// It does so no more.
   void look_again();
   void stop_watching();
 
@@ -161,6 +161,8 @@ class Host final : public link::Numbers {
   void answer();
   void serve(hawser::platform::LocalSocket& socket) const;
   void watch();
+  [[nodiscard]] int pause_of_watcher() const;
+  [[nodiscard]] bool looks(std::uint16_t seat) const;
 
   hawser::platform::FileDescriptor file_;  // shared with everybody
   hawser::platform::FileDescriptor lock_;  // the same, opened anew: its locks are ours
@@ -172,9 +174,10 @@ class Host final : public link::Numbers {
   hawser::platform::FileDescriptor ending_;  // readable when the thread is to end
   std::thread server_;
   std::vector<hawser::platform::FileDescriptor> sockets_;
-  std::function<int()> ready_;
+  std::function<void()> ready_;
   hawser::platform::FileDescriptor watcher_flag_;  // readable: there is something new for it
   std::atomic<bool> watcher_pauses_ = false;
+  std::atomic<bool> watcher_waits_ = false;
   std::atomic<bool> watcher_ends_ = false;
   std::thread watcher_;
 };

@@ -14,7 +14,6 @@ using fabric::NetworkMemory;
 namespace {
 
 constexpr std::uint32_t window_packets = 64;
-constexpr int watch_ms = 1;
 /// After so many turns for nothing one asks whether the reader is alive.
 constexpr std::uint64_t patience_turns = 1000;
 
@@ -157,14 +156,11 @@ fabric::Route Junction::route_of(const Datagram& datagram) const {
   return route;
 }
 
-int Junction::on_sockets_ready() {
-  if (host_.somebody_looks()) return watch_ms;
+void Junction::on_sockets_ready() {
   // Which of them is readable is not told; from now on those who poll look at both.
   constexpr std::uint32_t both = 3;
   host_.network().is_in_use.store(both);
   empty_sockets(nullptr);
-  // Whoever got a packet wakes up and looks around for more.
-  return watch_ms;
 }
 
 }  // namespace softrdma::udp

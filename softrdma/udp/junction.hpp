@@ -61,8 +61,8 @@ class Junction final : public link::Link {
   [[nodiscard]] const Sender::Counters& sender_counters() const { return sender_.counters(); }
   /// Whether poll() would find a packet in the inbox.
   [[nodiscard]] bool has_mail() { return local_.has_mail(); }
-  /// Something has come, and perhaps nobody polls. Returns for how many milliseconds somebody will.
-  int on_sockets_ready();
+  /// Something has come, and nobody polls: whoever it is for wakes up and looks for more.
+  void on_sockets_ready();
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const Receiver::Counters& receiver_counters() const { return receiver_.counters(); }
 

@@ -272,7 +272,7 @@ TEST_F(JunctionTest, WhatIsDamagedIsDropped) {
 
 TEST_F(JunctionTest, AThreadLooksWhenNobodyPolls) {
   there_.host->network().is_in_use = 0;
-  there_.host->watch_sockets([this] { return there_.link.on_sockets_ready(); });
+  there_.host->watch_sockets([this] { there_.link.on_sockets_ready(); });
   here_.send(there_, numbered_bytes(8));
   for (int i = 0; i < 1000 && !there_.link.has_mail(); ++i) ::usleep(1000);
   EXPECT_TRUE(there_.link.has_mail());

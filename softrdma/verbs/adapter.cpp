@@ -168,7 +168,7 @@ void Adapter::publish(std::uint64_t now_ns) {
 void Adapter::start() {
   if (thread_.joinable()) return;
   thread_ = hawser::platform::quiet_thread([this] { run(); });
-  host_->watch_sockets([this] { return link_.on_sockets_ready(); });
+  host_->watch_sockets([this] { link_.on_sockets_ready(); });
 }
 
 void Adapter::run() {
@@ -228,6 +228,7 @@ void Adapter::ring() {
 bool Adapter::note_poll(bool found_something) {
   if (armed_ == 0 && seat_.is_polled.load(std::memory_order_relaxed) == 0) {
     seat_.is_polled.store(1);
+    host_->note_poller();
     // The thread has to see when this ends.
     if (seat_.sleep.load() == fabric::Sleep::deep) ring();
   }
