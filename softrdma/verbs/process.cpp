@@ -143,21 +143,21 @@ std::unique_ptr<ListedDevice> make_device(int index, AdapterSettings settings,
 
 using Devices = std::vector<std::unique_ptr<ListedDevice>>;
 
-const Devices* all = nullptr;  // all that there are, for whoever must not make them
+const Devices* known = nullptr;  // all that there are, for whoever must not make them
 
 /// A child gets every lock free, so that destroying what it inherited does not wait for ever; but
 /// it has no device any more.
 void handle_forks(const Devices& devices) {
-  all = &devices;
+  known = &devices;
   const auto lock_all = [] {
-    for (const auto& device : *all) device->adapter->lock().release();
+    for (const auto& device : *known) device->adapter->lock().release();
   };
   const auto unlock_all = [] {
-    for (const auto& device : *all) device->adapter->unlock_after_fork();
+    for (const auto& device : *known) device->adapter->unlock_after_fork();
   };
   const auto lose_all = [] {
     lost = true;
-    for (const auto& device : *all) {
+    for (const auto& device : *known) {
       device->adapter->unlock_after_fork();
       device->adapter->lose();
     }
@@ -211,9 +211,9 @@ const Devices* devices() {
 
 bool is_device_node(std::string_view path) {
   constexpr std::string_view folder = "/dev/infiniband/";
-  if (all == nullptr || !path.starts_with(folder)) return false;
+  if (known == nullptr || !path.starts_with(folder)) return false;
   path.remove_prefix(folder.size());
-  return std::ranges::any_of(*all,
+  return std::ranges::any_of(*known,
                              [&](const auto& device) { return path == device->visible.dev_name; });
 }
 
@@ -223,8 +223,8 @@ namespace {
 
 /// A program that has what it wanted may end at once, and its peers have not heard that it has.
 __attribute__((destructor)) void send_the_last() {
-  if (all == nullptr || lost) return;
-  for (const auto& device : *all) device->adapter->end();
+  if (known == nullptr || lost) return;
+  for (const auto& device : *known) device->adapter->end();
 }
 
 }  // namespace
