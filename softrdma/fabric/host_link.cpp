@@ -27,11 +27,6 @@ constexpr std::uint64_t look_again_ns = 20'000;
 /// A slot that stays half filled for so long may be a dead process's.
 constexpr std::uint64_t stuck_ns = 1'000'000;
 
-bool is_reliable(wire::Service service) {
-  return service == wire::Service::reliable_connection ||
-         service == wire::Service::extended_reliable_connection;
-}
-
 }  // namespace
 
 // Where packets go
@@ -72,14 +67,14 @@ bool HostLink::has_room(const qp::Destination& destination) {
 
 void HostLink::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
   const std::optional<std::uint16_t> seat = host_.owner_of(packet.headers.destination_qp);
-  if (!seat || !is_ours(address)) return;
+  if (!seat) return;
   ++counters_.sent;
   if (!leave(*seat, packet, address)) hold(*seat, packet, address);
 }
 
 Form HostLink::form_for(std::uint16_t seat, const qp::Outgoing& packet) const {
   const Form copied = copied_form(packet.payload.bytes());
-  if (copied == Form::body || copies_always_ || !is_reliable(packet.headers.opcode.service))
+  if (copied == Form::body || copies_always_ || !wire::is_reliable(packet.headers.opcode.service))
     return copied;
   const bool is_closed =
       host_.seat_memory(seat).cannot_read[host_.seat()].load(std::memory_order_relaxed) != 0;

@@ -40,6 +40,7 @@ class HostLink final : public link::Link {
   [[nodiscard]] std::optional<qp::Path> path_to(const ibv_ah_attr& address,
                                                 ibv_mtu mtu) const override;
   [[nodiscard]] bool has_room(const qp::Destination& destination) override;
+  /// ADDRESS is of this host: is_ours().
   void send(const qp::Outgoing& packet, const ibv_ah_attr& address) override;
   bool poll(link::Sink& sink, std::uint64_t now_ns) override;
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const override;

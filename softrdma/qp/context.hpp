@@ -36,7 +36,7 @@ struct Context {
   std::uint8_t reads_max = 0;           // read and atomic requests that we have on their way
   std::uint8_t incoming_reads_max = 0;  // that the peer has; of both at most reads_limit
 
-  [[nodiscard]] bool is_reliable() const { return service != wire::Service::unreliable_connection; }
+  [[nodiscard]] bool is_reliable() const { return wire::is_reliable(service); }
   [[nodiscard]] memory::Owner owner(const memory::RegionTable& regions) const {
     return {regions, domain, number};
   }

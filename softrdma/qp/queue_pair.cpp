@@ -417,8 +417,7 @@ void QueuePair::on_sent(const SendWork& work, ibv_wc_status status) {
 }
 
 void QueuePair::on_send_failure() {
-  if (context_.service == wire::Service::unreliable_datagram ||
-      context_.service == wire::Service::unreliable_connection) {
+  if (!context_.is_reliable()) {
     state_ = IBV_QPS_SQE;
     flush_sends();
     return;

@@ -30,17 +30,6 @@ constexpr std::uint32_t overhead_bytes =
     40 + 8 + wire::headers_bytes_max + wire::padding_bytes_max + wire::icrc_bytes;
 constexpr std::uint32_t usual_mtu = 1500;
 
-Address address_of(const in_addr& ipv4) {
-  Address out{};
-  out[10] = out[11] = std::byte{0xff};
-  std::memcpy(&out[12], &ipv4, sizeof(ipv4));
-  return out;
-}
-Address address_of(const in6_addr& ipv6) {
-  Address out;
-  std::memcpy(out.data(), &ipv6, sizeof(ipv6));
-  return out;
-}
 std::uint32_t number_of(const Address& ipv4) {
   std::uint32_t number;
   std::memcpy(&number, &ipv4[12], sizeof(number));
@@ -113,6 +102,24 @@ NetworkAddress located(const Address& address, const std::vector<Found>& known) 
 }
 
 }  // namespace
+
+Address address_of(const in_addr& ipv4) {
+  Address out{};
+  out[10] = out[11] = std::byte{0xff};
+  std::memcpy(&out[12], &ipv4, sizeof(ipv4));
+  return out;
+}
+Address address_of(const in6_addr& ipv6) {
+  Address out;
+  std::memcpy(out.data(), &ipv6, sizeof(ipv6));
+  return out;
+}
+
+ibv_gid gid_of(const Address& address) {
+  ibv_gid gid;
+  std::memcpy(gid.raw, address.data(), address.size());
+  return gid;
+}
 
 std::vector<NetworkAddress> addresses_of_host() {
   std::vector<Found> found = find_addresses();

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <infiniband/verbs.h>
+#include <netinet/in.h>
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +16,11 @@
 #include "softrdma/wire/icrc.hpp"
 
 namespace softrdma::udp {
+
+wire::Address address_of(const in_addr& ipv4);
+wire::Address address_of(const in6_addr& ipv6);
+/// What RoCE calls a port with that address.
+ibv_gid gid_of(const wire::Address& address);
 
 /// Of all interfaces that are up: those of IPv4, then those of IPv6, the link's own last. Of
 /// loopback only if there are no others.

@@ -102,13 +102,6 @@ void put_source(msghdr& header, const Address& source, std::uint32_t interface) 
   }
 }
 
-Address address_from(const in_addr& ipv4) {
-  Address out{};
-  out[10] = out[11] = std::byte{0xff};
-  std::memcpy(&out[12], &ipv4, sizeof(ipv4));
-  return out;
-}
-
 /// Which of our addresses a packet came to; nothing if the kernel did not say.
 std::optional<Address> destination_of(msghdr& header) {
   for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr;
@@ -116,14 +109,12 @@ std::optional<Address> destination_of(msghdr& header) {
     if (control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_PKTINFO) {
       in_pktinfo info;
       std::memcpy(&info, CMSG_DATA(control), sizeof(info));
-      return address_from(info.ipi_addr);
+      return address_of(info.ipi_addr);
     }
     if (control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_PKTINFO) {
       in6_pktinfo info;
       std::memcpy(&info, CMSG_DATA(control), sizeof(info));
-      Address out;
-      std::memcpy(out.data(), &info.ipi6_addr, out.size());
-      return out;
+      return address_of(info.ipi6_addr);
     }
   }
   return std::nullopt;
@@ -136,11 +127,11 @@ std::optional<wire::UdpPath> path_of(msghdr& header, const sockaddr_storage& fro
   path.destination = *destination;
   if (from.ss_family == AF_INET) {
     const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(from);
-    path.source = address_from(ipv4.sin_addr);
+    path.source = address_of(ipv4.sin_addr);
     path.source_port = ntohs(ipv4.sin_port);
   } else {
     const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(from);
-    std::memcpy(path.source.data(), &ipv6.sin6_addr, path.source.size());
+    path.source = address_of(ipv6.sin6_addr);
     path.source_port = ntohs(ipv6.sin6_port);
   }
   return path;
@@ -164,7 +155,7 @@ iovec part_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 Result<std::vector<FileDescriptor>> open_sockets(std::span<const fabric::NetworkAddress> only) {
-  Address ipv4 = address_from(in_addr{INADDR_ANY});
+  Address ipv4 = address_of(in_addr{INADDR_ANY});
   Address ipv6{};
   std::uint32_t interface = 0;
   for (const fabric::NetworkAddress& address : only) {

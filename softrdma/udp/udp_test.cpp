@@ -36,12 +36,6 @@ std::vector<NetworkAddress> parsed(const std::string& text) {
   return std::move(addresses.value());
 }
 
-ibv_gid gid_of(const wire::Address& address) {
-  ibv_gid gid;
-  std::memcpy(gid.raw, address.data(), address.size());
-  return gid;
-}
-
 TEST(Addresses, AreReadFromAList) {
   const auto addresses = parsed("127.0.0.7,fe80::1,10.1.2.3");
   ASSERT_EQ(addresses.size(), 3U);

@@ -1,7 +1,6 @@
 #include "softrdma/verbs/adapter.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "platform/futex.hpp"
@@ -32,12 +31,6 @@ ibv_gid gid_of(std::uint64_t prefix, std::uint64_t interface) {
   return gid;
 }
 
-ibv_gid gid_of(const wire::Address& address) {
-  ibv_gid gid;
-  std::memcpy(gid.raw, address.data(), address.size());
-  return gid;
-}
-
 /// Locally administered; its low half is the address, by which other hosts find it.
 std::uint64_t guid_of(const fabric::Host& host) {
   constexpr std::uint64_t random_bits = 0x00ffff00'00000000;
@@ -58,7 +51,7 @@ std::vector<link::PortIdentity> ports_of(const AdapterSettings& settings,
     port.is_ethernet = settings.is_ethernet;
     if (settings.is_ethernet) {
       for (const fabric::NetworkAddress& address : addresses)
-        port.gids.push_back(gid_of(address.address));
+        port.gids.push_back(udp::gid_of(address.address));
     } else {
       port.lid = static_cast<std::uint16_t>((ipv4 ? udp::lid_of(*ipv4) : 1) + i);
     }

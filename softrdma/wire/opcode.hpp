@@ -22,6 +22,12 @@ enum class Service : std::uint8_t {
   extended_reliable_connection = 5,
 };
 
+/// Whether its messages are acknowledged.
+constexpr bool is_reliable(Service service) {
+  return service == Service::reliable_connection ||
+         service == Service::extended_reliable_connection;
+}
+
 enum class Operation : std::uint8_t {
   send_first = 0x00,
   send_middle = 0x01,
