@@ -24,6 +24,7 @@ constexpr std::array columns{
     Column{"sent", 11, &fabric::Statistics::packets_sent},
     Column{"received", 11, &fabric::Statistics::packets_received},
     Column{"read-bytes", 15, &fabric::Statistics::bytes_read},
+    Column{"direct-bytes", 15, &fabric::Statistics::bytes_direct},
     Column{"udp-out", 10, &fabric::Statistics::udp_sent},
     Column{"udp-in", 10, &fabric::Statistics::udp_received},
     Column{"repeated", 9, &fabric::Statistics::repeated},

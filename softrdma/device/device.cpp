@@ -83,6 +83,19 @@ bool Device::invalidate(QueuePair& queue_pair, std::uint32_t key) {
   return regions_.invalidate(key, queue_pair.number());
 }
 
+void Device::open_to_peer(const qp::PeerAccess& access, const ibv_ah_attr& peer) {
+  if (auto* const direct = link_.direct()) direct->open(access, peer);
+}
+
+void Device::close_to_peer(std::uint32_t queue_pair) {
+  if (auto* const direct = link_.direct()) direct->close(queue_pair);
+}
+
+bool Device::copy_directly(const QueuePair& queue_pair, const qp::DirectCopy& copy) {
+  auto* const direct = link_.direct();
+  return direct != nullptr && direct->copy(copy, queue_pair.number(), queue_pair.peer(), now_ns_);
+}
+
 // What moves them
 
 void Device::note_work(QueuePair& queue_pair) {

@@ -55,7 +55,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
         link_(link),
         numbers_(numbers),
         listener_(listener),
-        regions_(settings.secret),
+        regions_(settings.secret, link.direct()),
         contexts_(settings.context_entries) {}
   ~Device() override;
   Device(const Device&) = delete;
@@ -118,6 +118,9 @@ class Device final : private qp::QueuePairHost, private link::Sink {
     return found == targets_.end() ? nullptr : &found->second;
   }
   void withdraw_payloads() override { link_.withdraw_all(); }
+  void open_to_peer(const qp::PeerAccess& access, const ibv_ah_attr& peer) override;
+  void close_to_peer(std::uint32_t queue_pair) override;
+  bool copy_directly(const qp::QueuePair& queue_pair, const qp::DirectCopy& copy) override;
   // Sink
   void on_arrival(const qp::Arrival& arrival) override;
 

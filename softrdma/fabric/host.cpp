@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/ids.hpp"
 #include "platform/futex.hpp"
 #include "platform/this_process.hpp"
 #include "platform/thread.hpp"
@@ -38,13 +39,15 @@ struct Block {
   alignas(4096) std::array<SeatMemory, seat_count> seat_memory;
   /// 1 + the seat of the process that has the queue pair of this number.
   alignas(4096) std::array<std::atomic<std::uint16_t>, wire::number_mask + 1> owners;
+  alignas(4096) std::array<QueuePairCard, wire::number_mask + 1> queue_pair_cards;
+  alignas(4096) std::array<std::array<RegionCard, region_cards>, seat_count> region_cards_of;
   alignas(4096) std::array<InboxMemory, seat_count> inboxes;
 };
 
 namespace {
 
 /// Changes whenever Block does: processes with different libraries don't meet.
-constexpr std::uint64_t format = 0x736f667472646d02;
+constexpr std::uint64_t format = 0x736f667472646d03;
 constexpr std::size_t name_bytes_max = 64;
 constexpr auto join_limit = std::chrono::seconds(10);
 constexpr int answer_limit_ms = 1000;
@@ -231,7 +234,7 @@ void Host::clear_seat() {
   mine.is_polled = 0;
   mine.lingers = 0;
   publish({});
-  mine.reads_from = 0;
+  mine.visits = 0;
   mine.epoch.fetch_add(1);
   mine.pid = static_cast<std::uint32_t>(::getpid());
   mine.cookie_address = reinterpret_cast<std::uint64_t>(&cookie_);
@@ -415,6 +418,14 @@ std::optional<std::uint32_t> Host::take() {
 }
 
 void Host::give_back(std::uint32_t number) { block_->owners[number & wire::number_mask] = 0; }
+
+QueuePairCard& Host::queue_pair_card(std::uint32_t number) const {
+  return block_->queue_pair_cards[number & wire::number_mask];
+}
+
+RegionCard& Host::region_card(std::uint16_t seat, std::uint32_t key) const {
+  return block_->region_cards_of[seat][hawser::base::mix64(key) % region_cards];
+}
 
 std::optional<std::uint16_t> Host::owner_of(std::uint32_t number) const {
   const std::uint16_t owner =

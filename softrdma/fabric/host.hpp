@@ -50,6 +50,7 @@ struct Statistics {
   std::uint64_t packets_sent;
   std::uint64_t packets_received;
   std::uint64_t bytes_read;    // of payload, out of other processes' memory
+  std::uint64_t bytes_direct;  // written to or read from it without packets
   std::uint64_t udp_sent;      // packets to other hosts
   std::uint64_t udp_received;  // and from them
   std::uint64_t repeated;      // packets that were sent again
@@ -70,13 +71,37 @@ struct SeatMemory {
   std::atomic<std::uint64_t> cookie_address;  // where in its memory the cookie lies, which proves
   std::atomic<std::uint64_t> cookie;          // that a process number means the same to both
   alignas(64) std::atomic<std::uint32_t> epoch;  // pieces of its memory count with this number only
-  alignas(64) std::atomic<std::uint32_t> reads_from;  // 1 + the seat whose memory it reads just now
+  /// 1 + the seat whose memory it copies to or from just now.
+  alignas(64) std::atomic<std::uint32_t> visits;
   /// Words of Statistics, written now and then.
   alignas(64)
       std::array<std::atomic<std::uint64_t>, sizeof(Statistics) / sizeof(std::uint64_t)> statistics;
   alignas(64) std::array<std::atomic<std::uint8_t>,
                          seat_count> cannot_read;  // seats whose memory is closed
 };
+
+/// What others may look up, and its owner changes at any time: readers take a copy, and try again
+/// or give up if VERSION was odd, or is another one afterwards.
+struct RegionCard {
+  alignas(64) std::atomic<std::uint32_t> version;
+  std::atomic<std::uint32_t> key;
+  std::atomic<std::uint64_t> owner;  // its cookie: what somebody before has left counts for nothing
+  std::atomic<std::uint64_t> address;  // as work requests name it
+  std::atomic<std::uint64_t> bytes;
+  std::atomic<std::uint64_t> memory;  // where that is in the owner's memory
+  std::atomic<std::uint32_t> domain;
+  std::atomic<std::uint32_t> access;
+  std::atomic<std::uint32_t> only_for_qp;
+};
+struct QueuePairCard {
+  alignas(32) std::atomic<std::uint32_t> version;
+  std::atomic<std::uint32_t> peer;
+  std::atomic<std::uint64_t> owner;
+  std::atomic<std::uint32_t> domain;
+  std::atomic<std::uint32_t> access;
+};
+/// Of each process; a region whose card another one has is not published.
+inline constexpr std::size_t region_cards = 8192;
 
 struct Block;
 
@@ -147,6 +172,9 @@ class Host final : public link::Numbers {
   // Queue pairs
   std::optional<std::uint32_t> take() override;
   void give_back(std::uint32_t number) override;
+  [[nodiscard]] QueuePairCard& queue_pair_card(std::uint32_t number) const;
+  /// Where the region of KEY would be published by the process on SEAT.
+  [[nodiscard]] RegionCard& region_card(std::uint16_t seat, std::uint32_t key) const;
   /// The seat of the process that has queue pair NUMBER.
   [[nodiscard]] std::optional<std::uint16_t> owner_of(std::uint32_t number) const;
 

@@ -31,18 +31,6 @@ constexpr std::uint64_t stuck_ns = 1'000'000;
 
 // Where packets go
 
-const link::PortIdentity* HostLink::port_of(const ibv_ah_attr& address) const {
-  if (address.port_num == 0 || address.port_num > ports_.size()) return nullptr;
-  const link::PortIdentity& port = ports_[address.port_num - 1U];
-  return address.grh.sgid_index < port.gids.size() ? &port : nullptr;
-}
-
-bool HostLink::is_ours(const ibv_ah_attr& address) const {
-  return port_of(address) != nullptr &&
-         std::ranges::any_of(
-             ports_, [&](const link::PortIdentity& port) { return port.is_addressed_by(address); });
-}
-
 std::optional<qp::Path> HostLink::path_to(const ibv_ah_attr& address, ibv_mtu /*mtu*/) const {
   if (!is_ours(address)) return std::nullopt;
   return qp::Path{.segment_bytes = reliable_segment_bytes,
@@ -98,7 +86,7 @@ bool HostLink::leave(std::uint16_t seat, const qp::Outgoing& packet, const ibv_a
 /// As it would be on the wire of InfiniBand (IBA §8.3).
 Route HostLink::route_of(const qp::Outgoing& packet, const ibv_ah_attr& address) const {
   Route route{};
-  const link::PortIdentity& port = *port_of(address);
+  const link::PortIdentity& port = *link::source_port(ports_, address);
   route.source_lid = port.lid;
   route.service_level = address.sl;
   route.has_grh = address.is_global != 0;
@@ -182,17 +170,7 @@ void HostLink::withdraw_all() {
   if (outstanding_.empty()) return;
   outstanding_.clear();
   host_.seat_memory(host_.seat()).epoch.fetch_add(1);
-  wait_for_readers();
-}
-
-/// Until nobody reads our memory any more. Reading takes microseconds, or its process's life.
-void HostLink::wait_for_readers() {
-  for (std::uint16_t seat = 0; seat < host_.seats_end(); ++seat) {
-    if (seat == host_.seat()) continue;
-    const SeatMemory& other = host_.seat_memory(seat);
-    while (other.reads_from.load() == host_.seat() + 1U && host_.is_alive(seat))
-      hawser::platform::yield_cpu();
-  }
+  neighbours_.wait_for_visitors();
 }
 
 // Taking packets
@@ -215,13 +193,11 @@ class HostLink::FarMemory final : public wire::PayloadSource {
 
   bool read(std::span<const std::span<std::byte>> parts) override {
     Host& host = link_->host_;
-    SeatMemory& mine = host.seat_memory(host.seat());
     const SeatMemory& theirs = host.seat_memory(seat_);
-    // Whoever takes memory back changes the epoch first and waits for those who read after.
-    mine.reads_from.store(seat_ + 1U);
+    const Neighbours::Visit visit(link_->neighbours_, seat_);
+    // Whoever takes memory back changes the epoch first.
     const bool is_current = theirs.epoch.load() == epoch_;
     const bool was_read = is_current && copy(parts) && theirs.epoch.load() == epoch_;
-    mine.reads_from.store(0, std::memory_order_release);
     if (!was_read) ++link_->counters_.gone;
     return was_read;
   }
@@ -238,8 +214,8 @@ class HostLink::FarMemory final : public wire::PayloadSource {
     Host& host = link_->host_;
     if (seat_ == host.seat()) return copy_own(parts);
     if (!link_->may_read(seat_)) return false;
-    const auto pid = static_cast<pid_t>(host.seat_memory(seat_).pid.load());
-    const std::int64_t copied = hawser::platform::read_memory(pid, std::span(to).first(to_count),
+    const std::int64_t copied = hawser::platform::read_memory(link_->neighbours_.process_of(seat_),
+                                                              std::span(to).first(to_count),
                                                               std::span(pieces_).first(count_));
     if (copied != static_cast<std::int64_t>(wanted)) return false;
     link_->counters_.read_bytes += wanted;
@@ -274,20 +250,11 @@ class HostLink::FarMemory final : public wire::PayloadSource {
   static_assert(sizeof(MemoryPiece) == sizeof(FarPiece));
 };
 
-/// Whether the process on SEAT is who we take it for, and lets us. If not, it hears of it.
+/// What we may not read, its owner hears of.
 bool HostLink::may_read(std::uint16_t seat) {
-  const SeatMemory& theirs = host_.seat_memory(seat);
-  const std::uint64_t cookie = theirs.cookie.load();
-  const auto known = readable_.find(seat);
-  if (known != readable_.end() && known->second == cookie) return true;
-  const auto pid = static_cast<pid_t>(theirs.pid.load());
-  const bool lets_us = hawser::platform::holds_word(pid, theirs.cookie_address.load(), cookie);
-  if (lets_us) {
-    readable_[seat] = cookie;
-  } else {
-    host_.seat_memory(host_.seat()).cannot_read[seat] = 1;
-  }
-  return lets_us;
+  if (neighbours_.may_visit(seat)) return true;
+  host_.seat_memory(host_.seat()).cannot_read[seat] = 1;
+  return false;
 }
 
 /// Fills *OUT from SLOT; false if that is no packet.

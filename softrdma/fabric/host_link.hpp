@@ -14,10 +14,11 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "softrdma/fabric/direct.hpp"
 #include "softrdma/fabric/host.hpp"
+#include "softrdma/fabric/neighbours.hpp"
 #include "softrdma/link/identity.hpp"
 #include "softrdma/link/link.hpp"
 
@@ -46,14 +47,18 @@ class HostLink final : public link::Link {
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const override;
   void withdraw(std::span<const std::byte> memory) override;
   void withdraw_all() override;
+  [[nodiscard]] link::DirectAccess* direct() override { return &direct_; }
 
   /// From now on every payload is copied when it is sent.
   void copy_always() { copies_always_ = true; }
   /// Whether ADDRESS is of this host.
-  [[nodiscard]] bool is_ours(const ibv_ah_attr& address) const;
+  [[nodiscard]] bool is_ours(const ibv_ah_attr& address) const {
+    return link::is_addressed(ports_, address);
+  }
   /// Whether poll() would find a packet.
   [[nodiscard]] bool has_mail() { return inbox_.front() != nullptr; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] const Direct::Counters& direct_counters() const { return direct_.counters(); }
 
  private:
   class FarMemory;
@@ -72,7 +77,6 @@ class HostLink final : public link::Link {
     std::uint64_t end;
   };
 
-  [[nodiscard]] const link::PortIdentity* port_of(const ibv_ah_attr& address) const;
   // Leaving packets
   [[nodiscard]] Form form_for(std::uint16_t seat, const qp::Outgoing& packet) const;
   bool leave(std::uint16_t seat, const qp::Outgoing& packet, const ibv_ah_attr& address);
@@ -85,14 +89,14 @@ class HostLink final : public link::Link {
   bool open(const Slot& slot, FarMemory* far, std::vector<std::byte>* joined, qp::Arrival* out);
   void pass_dead(std::uint64_t now_ns);
   [[nodiscard]] bool may_read(std::uint16_t seat);
-  void wait_for_readers();
 
   Host& host_;
   const std::vector<link::PortIdentity> ports_;
   Inbox inbox_;
+  Neighbours neighbours_{host_};
+  Direct direct_{host_, neighbours_, ports_};
   std::map<std::uint16_t, Held> held_;  // by who it is for
   std::deque<Outstanding> outstanding_;
-  std::unordered_map<std::uint16_t, std::uint64_t> readable_;  // seats, by the cookie that was seen
   std::uint64_t now_ns_ = 0;
   std::optional<std::uint64_t> looks_again_ns_;
   std::uint64_t stuck_since_ns_ = 0;

@@ -16,4 +16,16 @@ bool PortIdentity::is_addressed_by(const ibv_ah_attr& address) const {
   return !is_ethernet && address.dlid == lid;
 }
 
+const PortIdentity* source_port(std::span<const PortIdentity> ports, const ibv_ah_attr& address) {
+  if (address.port_num == 0 || address.port_num > ports.size()) return nullptr;
+  const PortIdentity& port = ports[address.port_num - 1U];
+  return address.grh.sgid_index < port.gids.size() ? &port : nullptr;
+}
+
+bool is_addressed(std::span<const PortIdentity> ports, const ibv_ah_attr& address) {
+  return source_port(ports, address) != nullptr &&
+         std::ranges::any_of(
+             ports, [&](const PortIdentity& port) { return port.is_addressed_by(address); });
+}
+
 }  // namespace softrdma::link

@@ -4,6 +4,7 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace softrdma::link {
@@ -18,5 +19,11 @@ struct PortIdentity {
   /// Whether ADDRESS is one of this port: by GID if it has one, else by LID.
   [[nodiscard]] bool is_addressed_by(const ibv_ah_attr& address) const;
 };
+
+/// The one of PORTS that packets to ADDRESS leave by; null if it names none, or no GID of it.
+[[nodiscard]] const PortIdentity* source_port(std::span<const PortIdentity> ports,
+                                              const ibv_ah_attr& address);
+/// Whether ADDRESS is that of one of PORTS.
+[[nodiscard]] bool is_addressed(std::span<const PortIdentity> ports, const ibv_ah_attr& address);
 
 }  // namespace softrdma::link

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 
+#include "softrdma/link/direct.hpp"
 #include "softrdma/qp/context.hpp"
 #include "softrdma/qp/queue_pair.hpp"
 
@@ -52,6 +53,8 @@ class Link {
   virtual void withdraw_all() {}
   /// When poll() has something to do though nothing comes in; nothing: not by itself.
   [[nodiscard]] virtual std::optional<std::uint64_t> deadline_ns() const { return std::nullopt; }
+  /// Null if its peers can't copy by themselves.
+  [[nodiscard]] virtual DirectAccess* direct() { return nullptr; }
 };
 
 }  // namespace softrdma::link

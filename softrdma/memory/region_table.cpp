@@ -13,10 +13,13 @@ namespace {
 constexpr unsigned half_bits = 12;
 constexpr std::uint32_t half_mask = (1U << half_bits) - 1;
 constexpr unsigned rounds = 4;
+constexpr unsigned remote_rights =
+    IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 }  // namespace
 
-RegionTable::RegionTable(std::uint64_t secret) : secret_(secret) {}
+RegionTable::RegionTable(std::uint64_t secret, KeyDirectory* directory)
+    : secret_(secret), directory_(directory) {}
 
 std::uint32_t RegionTable::round(std::uint32_t half, unsigned number) const {
   return static_cast<std::uint32_t>(mix64(secret_ ^ (std::uint64_t{number} << 32 | half))) &
@@ -65,7 +68,25 @@ std::optional<std::uint32_t> RegionTable::insert(const Region& region) {
   Entry& entry = entries_[place];
   entry = {region, fresh_tag(entry.tag), true};
   ++size_;
-  return permute(place) << 8 | entry.tag;
+  const std::uint32_t key = permute(place) << 8 | entry.tag;
+  publish(key, entry.region);
+  return key;
+}
+
+void RegionTable::change(std::uint32_t key, const Region& region) {
+  withdraw(key);
+  *find_own(key) = region;
+  publish(key, region);
+}
+
+/// What opens nothing to peers is none of their business.
+void RegionTable::publish(std::uint32_t key, const Region& region) {
+  if (directory_ != nullptr && (region.access & remote_rights) != 0)
+    directory_->publish(key, region);
+}
+
+void RegionTable::withdraw(std::uint32_t key) {
+  if (directory_ != nullptr) directory_->withdraw(key);
 }
 
 const Region* RegionTable::find(std::uint32_t key) const {
@@ -73,10 +94,6 @@ const Region* RegionTable::find(std::uint32_t key) const {
   if (place >= entries_.size()) return nullptr;
   const Entry& entry = entries_[place];
   return entry.is_used && entry.tag == (key & tag_mask) ? &entry.region : nullptr;
-}
-
-Region* RegionTable::find(std::uint32_t key) {
-  return const_cast<Region*>(static_cast<const RegionTable*>(this)->find(key));
 }
 
 bool RegionTable::erase(std::uint32_t key) {
@@ -88,8 +105,11 @@ bool RegionTable::erase(std::uint32_t key) {
 void RegionTable::erase_place(std::uint32_t key) {
   const std::uint32_t place = unpermute(key >> 8);
   if (place >= entries_.size() || !entries_[place].is_used) return;
-  unbind(entries_[place].region);
-  entries_[place].is_used = false;
+  Entry& entry = entries_[place];
+  const std::uint32_t own_key = (key & ~tag_mask) | entry.tag;
+  if (entry.region.kind == RegionKind::region) withdraw(own_key);
+  unbind(own_key, entry.region);
+  entry.is_used = false;
   free_.push_back(place);
   --size_;
 }
@@ -112,29 +132,29 @@ bool RegionTable::may_bind(const Region& window, const Region* region, const Bin
 }
 
 bool RegionTable::bind(const Binding& binding, std::uint32_t domain, std::uint32_t queue_pair) {
-  Region* const window = find(binding.window_key);
-  Region* const region = find(binding.region_key);
+  Region* const window = find_own(binding.window_key);
+  Region* const region = find_own(binding.region_key);
   if (window == nullptr || !may_bind(*window, region, binding, domain)) return false;
-  unbind(*window);
+  unbind(binding.window_key, *window);
   entries_[unpermute(binding.window_key >> 8)].tag =
       static_cast<std::uint8_t>(binding.new_key & tag_mask);
   if (binding.bytes == 0) return true;
-  constexpr unsigned remote =
-      IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
   const bool is_zero_based = (binding.access & IBV_ACCESS_ZERO_BASED) != 0;
   window->address = is_zero_based ? 0 : binding.address;
   window->bytes = binding.bytes;
   window->memory = region->memory + (binding.address - region->address);
-  window->access = binding.access & remote;
+  window->access = binding.access & remote_rights;
   window->only_for_qp = window->kind == RegionKind::window_2 ? queue_pair : 0;
   window->bound_to = binding.region_key;
   ++region->windows;
+  publish(binding.new_key, *window);
   return true;
 }
 
-void RegionTable::unbind(Region& window) {
+void RegionTable::unbind(std::uint32_t key, Region& window) {
   if (window.bound_to == 0) return;
-  --find(window.bound_to)->windows;
+  withdraw(key);
+  --find_own(window.bound_to)->windows;
   window.address = window.bytes = 0;
   window.memory = nullptr;
   window.access = 0;
@@ -142,11 +162,11 @@ void RegionTable::unbind(Region& window) {
 }
 
 bool RegionTable::invalidate(std::uint32_t key, std::uint32_t queue_pair) {
-  Region* const window = find(key);
+  Region* const window = find_own(key);
   if (window == nullptr || window->kind != RegionKind::window_2 || window->bound_to == 0 ||
       window->only_for_qp != queue_pair)
     return false;
-  unbind(*window);
+  unbind(key, *window);
   return true;
 }
 
@@ -164,9 +184,7 @@ Opened RegionTable::open(std::uint32_t key, std::uint64_t address, std::uint64_t
   if (region->domain != access.domain) return {nullptr, Refusal::other_domain};
   if (region->only_for_qp != 0 && region->only_for_qp != access.queue_pair)
     return {nullptr, Refusal::other_queue_pair};
-  constexpr unsigned remote =
-      IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-  const bool is_local = (access.rights & remote) == 0;
+  const bool is_local = (access.rights & remote_rights) == 0;
   if ((region->access & access.rights) != access.rights ||
       (is_local && region->kind != RegionKind::region))
     return {nullptr, Refusal::missing_right};

@@ -70,10 +70,21 @@ struct Opened {
   [[nodiscard]] bool ok() const { return refusal == Refusal::none; }
 };
 
+/// Told of what keys open to peers, so that those of the same host may look it up by themselves.
+class KeyDirectory {
+ public:
+  virtual ~KeyDirectory() = default;
+  /// KEY opens REGION from now on.
+  virtual void publish(std::uint32_t key, const Region& region) = 0;
+  /// It opens nothing any more, and when this returns nobody copies by it who has looked it up
+  /// before. Also for keys that were not published.
+  virtual void withdraw(std::uint32_t key) = 0;
+};
+
 class RegionTable {
  public:
-  /// SECRET: random; keys repeat with it (for simulation).
-  explicit RegionTable(std::uint64_t secret);
+  /// SECRET: random; keys repeat with it (for simulation). DIRECTORY: may be null; borrowed.
+  explicit RegionTable(std::uint64_t secret, KeyDirectory* directory = nullptr);
 
   /// Nothing if all 2^24 places are taken.
   std::optional<std::uint32_t> insert(const Region& region);
@@ -81,8 +92,9 @@ class RegionTable {
   bool erase(std::uint32_t key);
   /// The same for whatever has the place of KEY, under any tag.
   void erase_place(std::uint32_t key);
+  /// KEY, which opens a region, opens that one from now on.
+  void change(std::uint32_t key, const Region& region);
   /// Null for a key that opens nothing. Valid until the next insert().
-  [[nodiscard]] Region* find(std::uint32_t key);
   [[nodiscard]] const Region* find(std::uint32_t key) const;
   /// For QUEUE_PAIR of DOMAIN. False, and nothing is changed, if the rules don't allow it.
   bool bind(const Binding& binding, std::uint32_t domain, std::uint32_t queue_pair);
@@ -109,11 +121,15 @@ class RegionTable {
   [[nodiscard]] std::uint32_t unpermute(std::uint32_t permuted) const;
   [[nodiscard]] std::uint32_t round(std::uint32_t half, unsigned number) const;
   [[nodiscard]] std::uint8_t fresh_tag(std::uint8_t last);
+  [[nodiscard]] Region* find_own(std::uint32_t key) { return const_cast<Region*>(find(key)); }
+  void publish(std::uint32_t key, const Region& region);
+  void withdraw(std::uint32_t key);
   [[nodiscard]] static bool may_bind(const Region& window, const Region* region,
                                      const Binding& binding, std::uint32_t domain);
-  void unbind(Region& window);
+  void unbind(std::uint32_t key, Region& window);
 
   std::uint64_t secret_;
+  KeyDirectory* directory_;
   std::uint64_t tags_ = 0;  // drawn so far
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;

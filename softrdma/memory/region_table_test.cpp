@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 namespace softrdma::memory {
@@ -188,6 +189,53 @@ TEST_F(Regions, KeysTellNothingOfOneAnother) {
   EXPECT_EQ(places.size(), static_cast<std::size_t>(count));
   // Of random places, one in half a million is that close to the one before.
   EXPECT_LT(close, 5);
+}
+
+/// Remembers what is published.
+class Directory final : public KeyDirectory {
+ public:
+  void publish(std::uint32_t key, const Region& region) override { regions[key] = region; }
+  void withdraw(std::uint32_t key) override { regions.erase(key); }
+  std::map<std::uint32_t, Region> regions;
+};
+
+TEST(RegionDirectory, HasWhatPeersMayUseAndNothingElse) {
+  Directory directory;
+  RegionTable table(5, &directory);
+  std::array<std::byte, 64> memory{};
+  Region region{.address = 0x1000,
+                .bytes = memory.size(),
+                .memory = memory.data(),
+                .domain = domain,
+                .access = IBV_ACCESS_LOCAL_WRITE};
+  const std::uint32_t local = *table.insert(region);
+  EXPECT_TRUE(directory.regions.empty());
+  region.access |= write_right | IBV_ACCESS_MW_BIND;
+  const std::uint32_t remote = *table.insert(region);
+  ASSERT_TRUE(directory.regions.contains(remote));
+  region.bytes = 32;
+  table.change(remote, region);
+  EXPECT_EQ(directory.regions[remote].bytes, 32U);
+
+  const std::uint32_t window = *table.insert({.domain = domain, .kind = RegionKind::window_2});
+  EXPECT_FALSE(directory.regions.contains(window));
+  const std::uint32_t bound = window ^ 1;
+  ASSERT_TRUE(table.bind({.window_key = window,
+                          .new_key = bound,
+                          .region_key = remote,
+                          .access = write_right,
+                          .address = 0x1008,
+                          .bytes = 8},
+                         domain, queue_pair));
+  ASSERT_TRUE(directory.regions.contains(bound));
+  EXPECT_EQ(directory.regions[bound].only_for_qp, queue_pair);
+  EXPECT_EQ(directory.regions[bound].memory, memory.data() + 8);
+  ASSERT_TRUE(table.invalidate(bound, queue_pair));
+  EXPECT_FALSE(directory.regions.contains(bound));
+
+  table.erase(remote);
+  table.erase(local);
+  EXPECT_TRUE(directory.regions.empty());
 }
 
 }  // namespace

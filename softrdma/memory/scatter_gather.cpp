@@ -3,15 +3,6 @@
 #include <algorithm>
 
 namespace softrdma::memory {
-namespace {
-
-/// Where the parts of [offset, offset + bytes) lie.
-struct Parts {
-  std::array<std::span<std::byte>, entries_max> memory;
-  std::size_t count = 0;
-
-  [[nodiscard]] std::span<const std::span<std::byte>> all() const { return {memory.data(), count}; }
-};
 
 ibv_wc_status open_parts(const Owner& owner, std::span<const ibv_sge> entries, std::uint64_t offset,
                          std::size_t bytes, unsigned rights, Parts* out) {
@@ -31,8 +22,6 @@ ibv_wc_status open_parts(const Owner& owner, std::span<const ibv_sge> entries, s
   }
   return bytes == 0 ? IBV_WC_SUCCESS : IBV_WC_LOC_LEN_ERR;
 }
-
-}  // namespace
 
 std::uint64_t total_bytes(std::span<const ibv_sge> entries) {
   std::uint64_t total = 0;

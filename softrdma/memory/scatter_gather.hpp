@@ -46,6 +46,14 @@ class Pieces {
   std::size_t bytes_ = 0;
 };
 
+/// The same to be written; not more than entries_max.
+struct Parts {
+  std::array<std::span<std::byte>, entries_max> memory;
+  std::size_t count = 0;
+
+  [[nodiscard]] std::span<const std::span<std::byte>> all() const { return {memory.data(), count}; }
+};
+
 /// Who reads or writes by local keys.
 struct Owner {
   const RegionTable& regions;
@@ -54,6 +62,12 @@ struct Owner {
 };
 
 std::uint64_t total_bytes(std::span<const ibv_sge> entries);
+
+/// Finds the BYTES from OFFSET on of what ENTRIES name, for which RIGHTS (ibv_access_flags; 0 to
+/// read) are needed: IBV_WC_LOC_LEN_ERR if there are fewer, IBV_WC_LOC_PROT_ERR if a key does not
+/// open its part.
+ibv_wc_status open_parts(const Owner& owner, std::span<const ibv_sge> entries, std::uint64_t offset,
+                         std::size_t bytes, unsigned rights, Parts* out);
 
 /// Adds the BYTES from OFFSET on of what ENTRIES name, which must hold them, to *out.
 ibv_wc_status gather(const Owner& owner, std::span<const ibv_sge> entries, std::uint64_t offset,

@@ -77,7 +77,9 @@ TEST_F(ScatterGather, StoresNothingWhereOneKeyIsWrong) {
 }
 
 TEST_F(ScatterGather, WritingNeedsTheRightAndReadingDoesNot) {
-  regions_.find(key_)->access = 0;
+  memory::Region closed = *regions_.find(key_);
+  closed.access = 0;
+  regions_.change(key_, closed);
   const std::array entries{entry(0, 2)};
   const std::array payload{std::byte{201}};
   EXPECT_EQ(gathered(entries, 0, 2), (std::vector<unsigned>{0, 1}));

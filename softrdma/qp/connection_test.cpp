@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <random>
 #include <vector>
@@ -100,6 +101,21 @@ class End final : public RequesterListener, public ResponderListener, public Rec
     responder.stop();
   }
   ibv_wc_status do_local(SendWork&) override { return IBV_WC_SUCCESS; }
+  bool copy_directly(const DirectCopy& copy) override {
+    if (neighbour == nullptr || ++asked_directly % 3 == 0) return false;
+    const unsigned right = copy.is_write ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
+    const memory::Opened opened = neighbour->regions.open(copy.remote.key, copy.remote.address,
+                                                          copy.remote.bytes, {domain, 0, right});
+    if (!opened.ok()) return false;
+    std::byte* there = opened.memory;
+    for (const std::span<std::byte> part : copy.local.all()) {
+      std::memcpy(copy.is_write ? there : part.data(), copy.is_write ? part.data() : there,
+                  part.size());
+      there += part.size();
+    }
+    ++copied_directly;
+    return true;
+  }
   void on_drained() override { ++drained; }
   void on_received(const Received& message) override { received.push_back(message); }
   void on_established() override { ++established; }
@@ -134,6 +150,9 @@ class End final : public RequesterListener, public ResponderListener, public Rec
   int failures = 0;
   int established = 0;
   int drained = 0;
+  End* neighbour = nullptr;  // whose memory it copies to and from by itself, two times of three
+  int asked_directly = 0;
+  int copied_directly = 0;
   Requester requester{context, sends, regions, *this};
   Responder responder{context, regions, *this, *this};
 };
@@ -558,7 +577,44 @@ TEST_F(Connection, DrainingEndsWhatHasBegunAndNothingElse) {
   expect_all_sent();
 }
 
-// Random work in both directions, over a bad network: all of it is done once, in order.
+TEST_F(Connection, APeerOfThisHostIsCopiedToAndFromWithoutPackets) {
+  a.neighbour = &b;
+  a.fill(0, 300, 1);
+  b.fill(1024, 300, 7);
+  a.add_remote(IBV_WR_RDMA_WRITE, 0, 300, b, 2048);
+  a.add_remote(IBV_WR_RDMA_READ, 2048, 300, b, 1024).flags |= IBV_SEND_FENCE;
+  Network network(a, b, {}, 0);
+  ASSERT_TRUE(network.run());
+  EXPECT_EQ(network.packets, 0U);
+  EXPECT_EQ(a.statuses, std::vector(2, IBV_WC_SUCCESS));
+  EXPECT_EQ(b.part(2048, 300), a.part(0, 300));
+  EXPECT_EQ(a.part(2048, 300), b.part(1024, 300));
+}
+
+TEST_F(Connection, NothingOnItsWayIsOvertakenByACopyWithoutPackets) {
+  a.neighbour = &b;
+  b.add_receive(2048, 8);
+  a.add(IBV_WR_SEND, 0, 8);
+  a.add_remote(IBV_WR_RDMA_WRITE, 0, 8, b, 2048);
+  Outgoing out;
+  ASSERT_TRUE(a.requester.next(1, &out));
+  ASSERT_TRUE(a.requester.next(1, &out)) << "by a packet: the message has not been answered";
+  EXPECT_EQ(out.headers.opcode.operation, wire::Operation::write_only);
+  EXPECT_EQ(a.asked_directly, 0);
+}
+
+TEST_F(Connection, WhatLocalKeysDoNotOpenIsNotCopiedWithoutPackets) {
+  a.neighbour = &b;
+  SendWork& work = a.add_remote(IBV_WR_RDMA_READ, 0, 8, b, 0);
+  a.sends.entries(work)[0].lkey ^= 1;
+  Network network(a, b, {}, 0);
+  ASSERT_TRUE(network.run());
+  EXPECT_EQ(a.asked_directly, 0);
+  EXPECT_EQ(a.statuses, std::vector(1, IBV_WC_LOC_PROT_ERR));
+}
+
+// Random work in both directions, over a bad network: all of it is done once, in order; if the ends
+// are of one host, also where they copy by themselves in between.
 class BadNetwork : public testing::TestWithParam<int> {};
 
 TEST_P(BadNetwork, LosesNothingAndDoesNothingTwice) {
@@ -570,8 +626,11 @@ TEST_P(BadNetwork, LosesNothingAndDoesNothingTwice) {
   a.start();
   b.start();
   constexpr std::uint32_t slot_bytes = 256;
+  const bool is_one_host = seed % 2 != 0;
+  if (is_one_host) a.neighbour = &b;
   std::uint64_t expected_sum = 0;
-  std::vector<std::uint32_t> messages;  // their lengths
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> writes;  // from where, how many bytes
+  std::vector<std::uint32_t> messages;                          // their lengths
   // The first half of each memory is its own, the second the peer's to write.
   for (std::uint32_t i = 0; i < 24; ++i) {
     const std::uint32_t bytes = static_cast<std::uint32_t>(random() % slot_bytes);
@@ -587,6 +646,7 @@ TEST_P(BadNetwork, LosesNothingAndDoesNothingTwice) {
       }
       case 1:
         a.add_remote(IBV_WR_RDMA_WRITE, from, bytes, b, 3072);
+        writes.emplace_back(from, bytes);
         break;
       case 2:
         a.add_remote(IBV_WR_RDMA_READ, 2048, bytes * 4, b, from);
@@ -618,6 +678,12 @@ TEST_P(BadNetwork, LosesNothingAndDoesNothingTwice) {
   for (std::size_t i = 0; i < b.received.size(); ++i) EXPECT_EQ(b.received[i].bytes, messages[i]);
   EXPECT_EQ(b.part(3584, 200), a.part(1792, 200));
   EXPECT_EQ(a.part(3100, 200), b.part(1792, 200));
+  Bytes written(slot_bytes);
+  for (const auto& [from, bytes] : writes)
+    std::copy_n(a.ram.begin() + from, bytes, written.begin());
+  EXPECT_EQ(b.part(3072, slot_bytes), written);
+  EXPECT_EQ(a.copied_directly > 0, a.asked_directly > 0);
+  EXPECT_TRUE(is_one_host || a.asked_directly == 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, BadNetwork, testing::Range(0, 300));

@@ -118,7 +118,23 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int given) {
   if (!check_transition(parts_.type, state_, to, mask).ok()) return EINVAL;
   if (!take_attributes(attributes, mask)) return EINVAL;
   enter(to);
+  if (state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD) open_to_peer();
   return 0;
+}
+
+/// What the peer could ask for by packets it may do by itself, if it is of this host.
+void QueuePair::open_to_peer() {
+  if (parts_.type != IBV_QPT_RC) return;
+  PeerAccess access{.queue_pair = number(),
+                    .peer = context_.destination_qp,
+                    .domain = context_.domain,
+                    .access = context_.access};
+  if (context_.incoming_reads_max == 0) access.access &= ~unsigned{IBV_ACCESS_REMOTE_READ};
+  host_.open_to_peer(access, attributes_.ah_attr);
+}
+
+void QueuePair::close_to_peer() {
+  if (parts_.type == IBV_QPT_RC) host_.close_to_peer(number());
 }
 
 /// False, and nothing is changed, if one has a value that it can't have.
@@ -209,6 +225,7 @@ void QueuePair::enter(ibv_qp_state state) {
 }
 
 void QueuePair::reset() {
+  close_to_peer();
   host_.withdraw_payloads();
   // As if it were new: what was posted is gone without a trace.
   sends_.clear();
@@ -227,6 +244,7 @@ void QueuePair::reset() {
 void QueuePair::enter_error() {
   if (state_ == IBV_QPS_ERR) return;
   state_ = IBV_QPS_ERR;
+  close_to_peer();
   // What was posted belongs to the program again.
   host_.withdraw_payloads();
   flush_sends();
@@ -352,7 +370,7 @@ int QueuePair::post_receive(const ibv_recv_wr& request) {
 
 std::optional<Destination> QueuePair::destination() {
   if (auto* const datagram = std::get_if<Datagram>(&halves_)) return datagram->destination();
-  return Destination{&attributes_.ah_attr, attributes_.dest_qp_num};
+  return peer();
 }
 
 bool QueuePair::next(std::uint64_t now_ns, Outgoing* out) {

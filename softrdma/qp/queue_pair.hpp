@@ -14,6 +14,7 @@
 
 #include "softrdma/qp/context.hpp"
 #include "softrdma/qp/datagram.hpp"
+#include "softrdma/qp/direct.hpp"
 #include "softrdma/qp/receive.hpp"
 #include "softrdma/qp/requester.hpp"
 #include "softrdma/qp/responder.hpp"
@@ -57,6 +58,14 @@ class QueuePairHost {
   /// Returns when nobody reads memory any more as the payload of a packet that was given out, nor
   /// will.
   virtual void withdraw_payloads() = 0;
+  /// What QUEUE_PAIR lets its peer do by itself, from now on.
+  virtual void open_to_peer(const PeerAccess& /*access*/, const ibv_ah_attr& /*peer*/) {}
+  /// Nothing any more; nor does the peer when this returns.
+  virtual void close_to_peer(std::uint32_t /*queue_pair*/) {}
+  /// As RequesterListener::copy_directly(), to or from the one that QUEUE_PAIR is connected to.
+  virtual bool copy_directly(const QueuePair& /*queue_pair*/, const DirectCopy& /*copy*/) {
+    return false;
+  }
   virtual std::uint64_t now_ns() = 0;
 };
 
@@ -112,6 +121,8 @@ class QueuePair final : private RequesterListener,
   [[nodiscard]] std::uint32_t number() const { return context_.number; }
   [[nodiscard]] ibv_qp_type type() const { return parts_.type; }
   [[nodiscard]] ibv_qp_state state() const { return state_; }
+  /// Of a connected one.
+  [[nodiscard]] Destination peer() const { return {&attributes_.ah_attr, attributes_.dest_qp_num}; }
   [[nodiscard]] std::uint32_t xrc_domain() const { return parts_.xrc_domain; }
   [[nodiscard]] std::uint32_t domain() const { return context_.domain; }
   [[nodiscard]] const Context& context() const { return context_; }
@@ -121,6 +132,8 @@ class QueuePair final : private RequesterListener,
   bool take_attributes(const ibv_qp_attr& attributes, int mask);
   void enter(ibv_qp_state state);
   void reset();
+  void open_to_peer();
+  void close_to_peer();
   void flush_receives();
   // Posting
   [[nodiscard]] bool allows(const ibv_send_wr& request) const;
@@ -129,6 +142,7 @@ class QueuePair final : private RequesterListener,
   void on_sent(const queue::SendWork& work, ibv_wc_status status) override;
   void on_send_failure() override;
   ibv_wc_status do_local(queue::SendWork& work) override;
+  bool copy_directly(const DirectCopy& copy) override { return host_.copy_directly(*this, copy); }
   void on_drained() override;
   // ResponderListener
   void on_received(const Received& received) override;

@@ -93,16 +93,43 @@ bool Requester::may_begin(const SendWork& work) const {
 
 void Requester::begin(SendWork& work) {
   work.first_sequence = end_sequence_;
-  work.is_over = is_local(work);
-  work.packets = is_local(work) ? 0 : is_atomic(work) ? 1 : context_.packets_of(work.bytes);
-  work.status = is_local(work) ? listener_.do_local(work) : IBV_WC_SUCCESS;
-  if (is_read(work) && context_.reads_max == 0) {
-    work.is_over = true;
+  work.packets = 0;
+  work.status = IBV_WC_SUCCESS;
+  work.is_over = true;
+  if (is_local(work)) {
+    work.status = listener_.do_local(work);
+  } else if (is_read(work) && context_.reads_max == 0) {
     work.status = IBV_WC_LOC_QP_OP_ERR;
+  } else if (!copy_directly(work)) {
+    work.is_over = false;
+    work.packets = is_atomic(work) ? 1 : context_.packets_of(work.bytes);
+    if (is_read(work)) ++reads_;
   }
-  if (is_read(work)) ++reads_;
   end_sequence_ = advance(end_sequence_, work.packets);
   ++begun_end_;
+}
+
+/// Nothing is on its way that it would overtake.
+bool Requester::may_copy_directly(const SendWork& work) const {
+  const bool can_be = work.opcode == IBV_WR_RDMA_WRITE || work.opcode == IBV_WR_RDMA_READ;
+  return can_be && context_.service == wire::Service::reliable_connection && in_flight() == 0 &&
+         cursor_ == queue_.first() && work.bytes != 0 && work.bytes <= direct_bytes_max;
+}
+
+bool Requester::copy_directly(SendWork& work) {
+  if (!may_copy_directly(work)) return false;
+  DirectCopy copy;
+  copy.is_write = is_write(work);
+  copy.remote = {work.remote_address, work.remote_key, work.bytes};
+  if (work.is_inline) {
+    copy.local.memory[copy.local.count++] = queue_.inline_data(work);
+    return listener_.copy_directly(copy);
+  }
+  const unsigned rights = copy.is_write ? 0U : unsigned{IBV_ACCESS_LOCAL_WRITE};
+  // What the local keys do not open fails in its packets.
+  return memory::open_parts(context_.owner(regions_), queue_.entries(work), 0, work.bytes, rights,
+                            &copy.local) == IBV_WC_SUCCESS &&
+         listener_.copy_directly(copy);
 }
 
 bool Requester::next(std::uint64_t now_ns, Outgoing* out) {

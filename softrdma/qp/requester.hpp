@@ -18,6 +18,7 @@
 #include <span>
 
 #include "softrdma/qp/context.hpp"
+#include "softrdma/qp/direct.hpp"
 #include "softrdma/queue/work.hpp"
 
 namespace softrdma::qp {
@@ -32,6 +33,9 @@ class RequesterListener {
   virtual void on_send_failure() = 0;
   /// Does what concerns this adapter alone: LOCAL_INV, BIND_MW.
   virtual ibv_wc_status do_local(queue::SendWork& work) = 0;
+  /// Carries COPY out at once. False, and nothing has happened that packets would not do again:
+  /// packets have to do it.
+  virtual bool copy_directly(const DirectCopy& /*copy*/) { return false; }
   /// After drain(): what had begun is over.
   virtual void on_drained() = 0;
 };
@@ -84,6 +88,8 @@ class Requester {
   // What is sent
   [[nodiscard]] bool may_begin(const queue::SendWork& work) const;
   void begin(queue::SendWork& work);
+  [[nodiscard]] bool may_copy_directly(const queue::SendWork& work) const;
+  bool copy_directly(queue::SendWork& work);
   ibv_wc_status build(queue::SendWork& work, Outgoing* out);
   ibv_wc_status build_segment(queue::SendWork& work, Outgoing* out);
   void build_read(const queue::SendWork& work, Outgoing* out) const;

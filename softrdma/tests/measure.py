@@ -33,8 +33,8 @@ def last_row(shown):
     return [float(figure) for figure in rows[-1]]
 
 
-def latency_us(library, place, size):
-    shown = pairs.run_pair(library, ["ib_send_lat", "-n", "10000", "-s", str(size)], place)
+def latency_us(library, place, size, program="ib_send_lat"):
+    shown = pairs.run_pair(library, [program, "-n", "10000", "-s", str(size)], place)
     return last_row(shown)[4]  # typical
 
 
@@ -76,6 +76,9 @@ def main():
     host = pairs.OneHost()
     show("RC send, 8 bytes, one way", [latency_us(library, host, 8) for _ in rounds], "us",
          "at most 1.5")
+    for operation in ("write", "read"):
+        show(f"RDMA {operation}, 8 bytes, {'one way' if operation == 'write' else 'done'}",
+             [latency_us(library, host, 8, f"ib_{operation}_lat") for _ in rounds], "us", "-")
     show("RDMA write, 1 MiB",
          [bandwidth_mb(library, host, "ib_write_bw", 1 << 20, 3000) / 1000 for _ in rounds], "GB/s",
          "at least 8")

@@ -54,9 +54,14 @@ class Junction final : public link::Link {
   void withdraw(std::span<const std::byte> memory) override { local_.withdraw(memory); }
   void withdraw_all() override { local_.withdraw_all(); }
 
+  [[nodiscard]] link::DirectAccess* direct() override { return local_.direct(); }
+
   void copy_always() { local_.copy_always(); }
   [[nodiscard]] const fabric::HostLink::Counters& local_counters() const {
     return local_.counters();
+  }
+  [[nodiscard]] const fabric::Direct::Counters& direct_counters() const {
+    return local_.direct_counters();
   }
   [[nodiscard]] const Sender::Counters& sender_counters() const { return sender_.counters(); }
   /// Whether poll() would find a packet in the inbox.

@@ -144,6 +144,7 @@ void Adapter::publish(std::uint64_t now_ns) {
                   .packets_sent = device_.counters().packets_sent,
                   .packets_received = device_.counters().packets_received,
                   .bytes_read = local.read_bytes,
+                  .bytes_direct = link_.direct_counters().bytes,
                   .udp_sent = link_.sender_counters().packets,
                   .udp_received = link_.receiver_counters().packets,
                   .repeated = requesters.repeated_packets,

@@ -202,7 +202,7 @@ SOFTRDMA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* memory
   }
   Adapter& adapter = adapter_of(mr->context);
   const auto lock = adapter.lock();
-  memory::Region& region = *adapter.device().regions().find(mr->lkey);
+  memory::Region region = *adapter.device().regions().find(mr->lkey);
   const std::span<const std::byte> before(region.memory, region.bytes);
   if (moves) {
     region.memory = static_cast<std::byte*>(memory);
@@ -219,6 +219,7 @@ SOFTRDMA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* memory
     region.domain = domain.number;
     mr->pd = pd;
   }
+  adapter.device().regions().change(mr->lkey, region);
   adapter.device().withdraw(before);
   return 0;
 }
@@ -228,7 +229,7 @@ SOFTRDMA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
   Adapter& adapter = adapter_of(mr->context);
   const auto lock = adapter.lock();
   device::Device& device = adapter.device();
-  const memory::Region& registered = *device.regions().find(mr->lkey);
+  const memory::Region registered = *device.regions().find(mr->lkey);
   if (registered.windows > 0) return EBUSY;
   const std::span<const std::byte> memory(registered.memory, registered.bytes);
   device.regions().erase(mr->lkey);

@@ -55,23 +55,45 @@ std::uint64_t start_time(pid_t pid) {
   return std::strtoull(field.c_str(), nullptr, 10);
 }
 
+namespace {
+
+/// A MemoryPiece has the layout of an iovec on 64-bit Linux; the copy keeps it a fact, not a hope.
+class Pieces {
+ public:
+  explicit Pieces(std::span<const MemoryPiece> pieces)
+      : count_(std::min(pieces.size(), parts_.size())) {
+    std::ranges::transform(pieces.first(count_), parts_.begin(), [](const MemoryPiece& piece) {
+      return iovec{reinterpret_cast<void*>(piece.address), piece.bytes};  // NOLINT
+    });
+  }
+  [[nodiscard]] const iovec* data() const { return parts_.data(); }
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  std::array<iovec, 64> parts_;
+  std::size_t count_;
+};
+
+std::int64_t bytes_or_error(ssize_t copied) {
+  return copied < 0 ? -static_cast<std::int64_t>(errno) : static_cast<std::int64_t>(copied);
+}
+
+}  // namespace
+
 std::int64_t read_memory(pid_t pid, std::span<const MemoryPiece> local,
                          std::span<const MemoryPiece> remote) {
-  // A MemoryPiece has the layout of an iovec on 64-bit Linux; the copy keeps it a fact, not a hope.
-  constexpr std::size_t pieces_max = 64;
-  std::array<iovec, pieces_max> to{};
-  std::array<iovec, pieces_max> from{};
-  const std::size_t to_count = std::min(local.size(), pieces_max);
-  const std::size_t from_count = std::min(remote.size(), pieces_max);
-  const auto convert = [](const MemoryPiece& piece) {
-    return iovec{reinterpret_cast<void*>(piece.address), piece.bytes};  // NOLINT
-  };
-  std::transform(local.begin(), local.begin() + static_cast<std::ptrdiff_t>(to_count), to.begin(),
-                 convert);
-  std::transform(remote.begin(), remote.begin() + static_cast<std::ptrdiff_t>(from_count),
-                 from.begin(), convert);
-  const ssize_t copied = ::process_vm_readv(pid, to.data(), to_count, from.data(), from_count, 0);
-  return copied < 0 ? -static_cast<std::int64_t>(errno) : static_cast<std::int64_t>(copied);
+  const Pieces to(local);
+  const Pieces from(remote);
+  return bytes_or_error(
+      ::process_vm_readv(pid, to.data(), to.count(), from.data(), from.count(), 0));
+}
+
+std::int64_t write_memory(pid_t pid, std::span<const MemoryPiece> local,
+                          std::span<const MemoryPiece> remote) {
+  const Pieces from(local);
+  const Pieces to(remote);
+  return bytes_or_error(
+      ::process_vm_writev(pid, from.data(), from.count(), to.data(), to.count(), 0));
 }
 
 bool holds_word(pid_t pid, std::uint64_t address, std::uint64_t word) {

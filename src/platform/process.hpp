@@ -1,4 +1,5 @@
-// Other processes of this host: are they alive, how many cores may we use, reading their memory.
+// Other processes of this host: are they alive, how many cores may we use, reading and
+// writing their memory.
 #pragma once
 
 #include <sys/types.h>
@@ -34,6 +35,11 @@ std::uint64_t start_time(pid_t pid);
 /// the error number negated.
 std::int64_t read_memory(pid_t pid, std::span<const MemoryPiece> local,
                          std::span<const MemoryPiece> remote);
+
+/// The same the other way (process_vm_writev): the pieces of LOCAL into those of REMOTE. Pieces of
+/// REMOTE are filled one after the other.
+std::int64_t write_memory(pid_t pid, std::span<const MemoryPiece> local,
+                          std::span<const MemoryPiece> remote);
 
 /// Whether WORD stands at ADDRESS in the memory of process PID: a random one proves that PID is the
 /// process that told us (a number may be another's, in another name space), and that we may read

@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <string_view>
 #include <vector>
 
 #include "platform/clock.hpp"
@@ -51,6 +53,17 @@ TEST(StartTime, IsNotMisledByAName) {
     EXPECT_EQ(start_time(::getpid()), before) << nasty;
   }
   ::prctl(PR_SET_NAME, name);
+}
+
+TEST(WriteMemory, FillsPiecesInOrder) {
+  const std::string_view from = "abcdef";
+  std::array<char, 8> to{};
+  const std::vector<MemoryPiece> local = {piece(from.data(), 4), piece(from.data() + 4, 2)};
+  const std::vector<MemoryPiece> remote = {piece(to.data() + 5, 3), piece(to.data(), 3)};
+  const std::int64_t copied = write_memory(::getpid(), local, remote);
+  if (is_refused(copied)) GTEST_SKIP() << "this host lets nobody write";
+  EXPECT_EQ(copied, 6);
+  EXPECT_EQ(std::string_view(to.data(), to.size()), std::string_view("def\0\0abc", 8));
 }
 
 TEST(ReadMemory, CopiesPiecesInOrder) {
