@@ -20,23 +20,47 @@ constexpr std::uint64_t never = ~std::uint64_t{0};
 // Queue pairs
 
 Device::~Device() {
-  for (const auto& [number, entry] : queue_pairs_) numbers_.give_back(number);
+  auto* const targets = link_.xrc_targets();
+  for (const auto& [number, entry] : queue_pairs_) {
+    const bool is_shared = targets != nullptr && entry->queue_pair->type() == IBV_QPT_XRC_RECV;
+    if (is_shared && (targets->domain_of(number) == 0 || !targets->close(number))) continue;
+    numbers_.give_back(number);
+  }
 }
 
 QueuePair* Device::create_queue_pair(qp::QueuePairParts parts) {
+  drop_gone_targets();
   if (queue_pairs_.size() >= settings_.queue_pairs_max) return nullptr;
   const std::optional<std::uint32_t> number = numbers_.take();
   if (!number) return nullptr;
+  auto* const targets = parts.type == IBV_QPT_XRC_RECV ? link_.xrc_targets() : nullptr;
+  if (targets != nullptr && !targets->add(*number, parts.xrc_domain)) {
+    numbers_.give_back(*number);
+    return nullptr;
+  }
   parts.number = *number;
+  return &make_queue_pair(parts);
+}
+
+QueuePair& Device::make_queue_pair(const qp::QueuePairParts& parts) {
   auto entry = std::make_unique<Entry>();
   qp::QueuePairHost& host = *this;
   entry->queue_pair = std::make_unique<QueuePair>(parts, regions_, host);
-  QueuePair* const created = entry->queue_pair.get();
+  QueuePair& made = *entry->queue_pair;
   queue_pairs_.emplace(parts.number, std::move(entry));
-  return created;
+  return made;
 }
 
 void Device::destroy(QueuePair& queue_pair) {
+  const std::uint32_t number = queue_pair.number();
+  auto* const targets = queue_pair.type() == IBV_QPT_XRC_RECV ? link_.xrc_targets() : nullptr;
+  // A receive queue of ours may be what others' messages are for: it stays until it is gone.
+  if (targets != nullptr && !targets->close(number)) return adopted_.push_back(number);
+  drop(queue_pair);
+  numbers_.give_back(number);
+}
+
+void Device::drop(QueuePair& queue_pair) {
   const auto found = queue_pairs_.find(queue_pair.number());
   ibv_qp_attr reset{};
   reset.qp_state = IBV_QPS_RESET;
@@ -45,19 +69,68 @@ void Device::destroy(QueuePair& queue_pair) {
   std::erase(ready_, entry);
   std::erase(timed_, entry);
   past_ += queue_pair.counters();
-  numbers_.give_back(queue_pair.number());
   queue_pairs_.erase(found);
+}
+
+// XRC
+
+QueuePair* Device::open_target(std::uint32_t number, std::uint32_t xrc_domain) {
+  auto* const targets = link_.xrc_targets();
+  if (targets != nullptr && !targets->open(number, xrc_domain)) return nullptr;
+  QueuePair* target = find(number);
+  if (target == nullptr) target = adopt_target(number);
+  const bool is_it =
+      target != nullptr && target->type() == IBV_QPT_XRC_RECV && target->xrc_domain() == xrc_domain;
+  if (!is_it) return nullptr;
+  // What the others have done with it.
+  ibv_qp_attr attributes;
+  target->query(&attributes);
+  return target;
+}
+
+/// One that another process made, and whose messages are for us. Null if there is none.
+QueuePair* Device::adopt_target(std::uint32_t number) {
+  auto* const targets = link_.xrc_targets();
+  const std::uint32_t xrc_domain = targets == nullptr ? 0 : targets->domain_of(number);
+  if (xrc_domain == 0) return nullptr;
+  adopted_.push_back(number);
+  return &make_queue_pair({.number = number, .type = IBV_QPT_XRC_RECV, .xrc_domain = xrc_domain});
+}
+
+/// Those that nobody has any more.
+void Device::drop_gone_targets() {
+  std::erase_if(adopted_, [&](std::uint32_t number) {
+    QueuePair* const adopted = find(number);
+    if (adopted != nullptr && link_.xrc_targets()->domain_of(number) != 0) return false;
+    if (adopted != nullptr) drop(*adopted);
+    return true;
+  });
+}
+
+qp::Turn Device::begin_turn(std::uint32_t number, qp::TargetState* state) {
+  auto* const targets = link_.xrc_targets();
+  if (targets == nullptr) return qp::Turn::own;
+  return targets->begin(number, state) ? qp::Turn::shared : qp::Turn::none;
+}
+
+void Device::end_turn(std::uint32_t number, const qp::TargetState& state) {
+  link_.xrc_targets()->end(number, state);
 }
 
 void Device::raise(QueuePair& queue_pair, ibv_event_type event) {
   listener_.on_event(queue_pair, event);
 }
 
-std::uint32_t Device::add(const qp::ReceiveTarget& target) {
-  do {
-    last_target_ = (last_target_ + 1) & wire::number_mask;
-  } while (last_target_ == 0 || !targets_.emplace(last_target_, target).second);
-  return last_target_;
+std::optional<std::uint32_t> Device::add(const qp::ReceiveTarget& target) {
+  drop_gone_targets();
+  const std::optional<std::uint32_t> number = numbers_.take();
+  if (number) targets_.emplace(*number, target);
+  return number;
+}
+
+void Device::remove_target(std::uint32_t number) {
+  targets_.erase(number);
+  numbers_.give_back(number);
 }
 
 std::optional<qp::Path> Device::path_to(const ibv_ah_attr& address, ibv_mtu mtu) {
@@ -143,7 +216,15 @@ bool Device::send_ready() {
 
 void Device::on_arrival(const qp::Arrival& arrival) {
   ++counters_.packets_received;
-  const auto found = queue_pairs_.find(arrival.packet.headers.destination_qp);
+  const wire::Headers& headers = arrival.packet.headers;
+  const bool is_target_request =
+      headers.opcode.service == wire::Service::extended_reliable_connection &&
+      arrival.packet.shape.is_request();
+  if (is_target_request && link_.pass_on(arrival)) return;
+  auto found = queue_pairs_.find(headers.destination_qp);
+  if (found == queue_pairs_.end() && is_target_request &&
+      adopt_target(headers.destination_qp) != nullptr)
+    found = queue_pairs_.find(headers.destination_qp);
   if (found == queue_pairs_.end()) {
     ++counters_.without_queue_pair;
     return;

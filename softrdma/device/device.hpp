@@ -67,8 +67,11 @@ class Device final : private qp::QueuePairHost, private link::Sink {
 
   /// PARTS: all but the number, which is given here. Null if there are queue_pairs_max.
   qp::QueuePair* create_queue_pair(qp::QueuePairParts parts);
-  /// Its completions that were not polled go with it.
+  /// Its completions that were not polled go with it. An XRC target queue pair goes on if other
+  /// processes have it.
   void destroy(qp::QueuePair& queue_pair);
+  /// The XRC target queue pair NUMBER of XRC_DOMAIN, whoever made it; null if there is none.
+  qp::QueuePair* open_target(std::uint32_t number, std::uint32_t xrc_domain);
   /// Null if nobody has NUMBER.
   [[nodiscard]] qp::QueuePair* find(std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
@@ -79,9 +82,10 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   /// When this returns nobody copies from MEMORY, which no key opens any more.
   void withdraw(std::span<const std::byte> memory) { link_.withdraw(memory); }
 
-  /// A receive queue of XRC; returns its number. What it points to stays until remove_target().
-  std::uint32_t add(const qp::ReceiveTarget& target);
-  void remove_target(std::uint32_t number) { targets_.erase(number); }
+  /// A receive queue of XRC; returns its number, or nothing if there are too many. What it points
+  /// to stays until remove_target().
+  std::optional<std::uint32_t> add(const qp::ReceiveTarget& target);
+  void remove_target(std::uint32_t number);
 
   /// QUEUE_PAIR got work, or a state in which it has some.
   void note_work(qp::QueuePair& queue_pair);
@@ -121,9 +125,15 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   void open_to_peer(const qp::PeerAccess& access, const ibv_ah_attr& peer) override;
   void close_to_peer(std::uint32_t queue_pair) override;
   bool copy_directly(const qp::QueuePair& queue_pair, const qp::DirectCopy& copy) override;
+  qp::Turn begin_turn(std::uint32_t number, qp::TargetState* state) override;
+  void end_turn(std::uint32_t number, const qp::TargetState& state) override;
   // Sink
   void on_arrival(const qp::Arrival& arrival) override;
 
+  qp::QueuePair& make_queue_pair(const qp::QueuePairParts& parts);
+  qp::QueuePair* adopt_target(std::uint32_t number);
+  void drop(qp::QueuePair& queue_pair);
+  void drop_gone_targets();
   void make_ready(Entry& entry);
   void watch_timer(Entry& entry);
   bool look_at_timers();
@@ -139,7 +149,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   ContextCache contexts_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Entry>> queue_pairs_;
   std::unordered_map<std::uint32_t, qp::ReceiveTarget> targets_;
-  std::uint32_t last_target_ = 0;
+  std::vector<std::uint32_t> adopted_;  // numbers of target queue pairs that others made
   std::uint32_t domains_ = 0;
   std::uint64_t now_ns_ = 0;
   std::vector<Entry*> ready_;    // may have packets to send

@@ -11,10 +11,6 @@ using hawser::platform::MemoryPiece;
 
 namespace {
 
-/// How long a process that lived is taken to live: its number may be another's afterwards, but not
-/// at once, as the kernel gives all other numbers first.
-constexpr std::uint64_t lives_on_ns = 1'000'000;
-
 /// FILL changes what is on CARD.
 template <class Card, class Fill>
 void change(Card& card, Fill&& fill) {
@@ -116,7 +112,8 @@ bool Direct::copy(const qp::DirectCopy& what, std::uint32_t from, const qp::Dest
   if (!link::is_addressed(ports_, *to.address)) return false;
   const std::optional<std::uint16_t> seat = host_.owner_of(to.queue_pair);
   // Packets to ourselves are as quick.
-  if (!seat || *seat == host_.seat() || !lives(*seat, now_ns) || !neighbours_.may_visit(*seat))
+  if (!seat || *seat == host_.seat() || !neighbours_.lives(*seat, now_ns) ||
+      !neighbours_.may_visit(*seat))
     return false;
   const Neighbours::Visit visit(neighbours_, *seat);
   const std::optional<std::uint64_t> address = find(*seat, what, from, to.queue_pair);
@@ -124,14 +121,6 @@ bool Direct::copy(const qp::DirectCopy& what, std::uint32_t from, const qp::Dest
   ++counters_.copies;
   counters_.bytes += what.remote.bytes;
   return true;
-}
-
-bool Direct::lives(std::uint16_t seat, std::uint64_t now_ns) {
-  std::uint64_t& lived_ns = lived_ns_[seat];
-  if (lived_ns != 0 && now_ns - lived_ns < lives_on_ns) return true;
-  const bool is_alive = host_.is_alive(seat);
-  lived_ns = is_alive ? now_ns : 0;
-  return is_alive;
 }
 
 /// Where that is in the memory of the process on SEAT; nothing if queue pair TO of it does not let

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 
 #include "softrdma/fabric/host.hpp"
 #include "softrdma/fabric/neighbours.hpp"
@@ -42,7 +41,6 @@ class Direct final : public link::DirectAccess {
   [[nodiscard]] std::uint64_t own_cookie() const {
     return host_.seat_memory(host_.seat()).cookie.load(std::memory_order_relaxed);
   }
-  [[nodiscard]] bool lives(std::uint16_t seat, std::uint64_t now_ns);
   [[nodiscard]] std::optional<std::uint64_t> find(std::uint16_t seat, const qp::DirectCopy& what,
                                                   std::uint32_t from, std::uint32_t to) const;
   bool copy_at(std::uint16_t seat, std::uint64_t address, const qp::DirectCopy& what);
@@ -50,7 +48,6 @@ class Direct final : public link::DirectAccess {
   Host& host_;
   Neighbours& neighbours_;
   std::span<const link::PortIdentity> ports_;
-  std::unordered_map<std::uint16_t, std::uint64_t> lived_ns_;  // seats: when that was last seen
   Counters counters_;
 };
 

@@ -17,6 +17,7 @@
 #include "platform/futex.hpp"
 #include "platform/this_process.hpp"
 #include "platform/thread.hpp"
+#include "softrdma/fabric/shared_lock.hpp"
 
 namespace softrdma::fabric {
 
@@ -40,6 +41,10 @@ struct Block {
   /// 1 + the seat of the process that has the queue pair of this number.
   alignas(4096) std::array<std::atomic<std::uint16_t>, wire::number_mask + 1> owners;
   alignas(4096) std::array<QueuePairCard, wire::number_mask + 1> queue_pair_cards;
+  alignas(4096) std::atomic<std::uint32_t> table_lock;
+  std::atomic<std::uint32_t> xrc_targets_end;
+  std::array<XrcDomainMemory, xrc_domains_max> xrc_domains;
+  std::array<XrcTargetMemory, xrc_targets_max> xrc_targets;
   alignas(4096) std::array<std::array<RegionCard, region_cards>, seat_count> region_cards_of;
   alignas(4096) std::array<InboxMemory, seat_count> inboxes;
 };
@@ -247,12 +252,29 @@ void Host::clear_seat() {
     seat_memory(other).cannot_read[seat_] = 0;
     inbox(other).adopt(seat_);
   }
+  leave_xrc();
   const std::uint32_t numbers = std::min(block_->last_number.load(), wire::number_mask);
   for (std::uint32_t number = 0; number <= numbers; ++number)
     if (owner_of(number) == seat_) give_back(number);
   // The kernel's switch, for hosts where only ancestors may read a process.
   constexpr pid_t anybody = -1;
   hawser::platform::let_read_us(anybody);
+}
+
+/// What of XRC the process before had that others have too goes on with them.
+void Host::leave_xrc() {
+  const SharedLock lock(*this, table_lock());
+  for (XrcDomainMemory& domain : xrc_domains()) erase(domain.users, seat_);
+  for (XrcTargetMemory& target : xrc_targets()) {
+    erase(target.holders, seat_);
+    const std::optional<std::uint16_t> other = first_member(target.holders);
+    if (!other && target.number != 0) {
+      give_back(target.number);
+      target.number = 0;
+    } else if (other && owner_of(target.number) == seat_) {
+      move(target.number, *other);
+    }
+  }
 }
 
 Host::~Host() {
@@ -417,6 +439,10 @@ std::optional<std::uint32_t> Host::take() {
   return std::nullopt;
 }
 
+void Host::move(std::uint32_t number, std::uint16_t seat) {
+  block_->owners[number & wire::number_mask] = static_cast<std::uint16_t>(seat + 1);
+}
+
 void Host::give_back(std::uint32_t number) { block_->owners[number & wire::number_mask] = 0; }
 
 QueuePairCard& Host::queue_pair_card(std::uint32_t number) const {
@@ -432,6 +458,28 @@ std::optional<std::uint16_t> Host::owner_of(std::uint32_t number) const {
       block_->owners[number & wire::number_mask].load(std::memory_order_acquire);
   if (owner == 0 || owner > seat_count) return std::nullopt;
   return static_cast<std::uint16_t>(owner - 1);
+}
+
+// XRC
+
+std::span<XrcDomainMemory> Host::xrc_domains() const { return block_->xrc_domains; }
+std::span<XrcTargetMemory> Host::xrc_targets() const {
+  return std::span(block_->xrc_targets)
+      .first(std::min<std::size_t>(block_->xrc_targets_end, xrc_targets_max));
+}
+std::atomic<std::uint32_t>& Host::table_lock() const { return block_->table_lock; }
+
+XrcTargetMemory* Host::add_xrc_target() {
+  const std::uint32_t place = block_->xrc_targets_end;
+  if (place >= xrc_targets_max) return nullptr;
+  block_->xrc_targets_end = place + 1;
+  return &block_->xrc_targets[place];
+}
+
+std::optional<std::uint16_t> Host::first_member(const Members& members) const {
+  for (std::uint16_t seat = 0; seat < seats_end(); ++seat)
+    if (contains(members, seat) && is_alive(seat)) return seat;
+  return std::nullopt;
 }
 
 }  // namespace softrdma::fabric

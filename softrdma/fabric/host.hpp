@@ -26,14 +26,13 @@
 #include "platform/file.hpp"
 #include "platform/local_socket.hpp"
 #include "softrdma/fabric/inbox.hpp"
+#include "softrdma/fabric/members.hpp"
 #include "softrdma/link/numbers.hpp"
+#include "softrdma/qp/target_state.hpp"
 #include "softrdma/wire/icrc.hpp"
 #include "softrdma/wire/packet.hpp"
 
 namespace softrdma::fabric {
-
-/// Processes of one host in one fabric.
-inline constexpr std::uint16_t seat_count = 1024;
 
 /// How the thread of a device sleeps.
 enum class Sleep : std::uint32_t {
@@ -99,9 +98,29 @@ struct QueuePairCard {
   std::atomic<std::uint64_t> owner;
   std::atomic<std::uint32_t> domain;
   std::atomic<std::uint32_t> access;
+  std::atomic<std::uint32_t> target;  // of XRC: 1 + its place among those; not of the version
 };
 /// Of each process; a region whose card another one has is not published.
 inline constexpr std::size_t region_cards = 8192;
+
+/// A domain of XRC, that of a file (or of none: 0, 0).
+struct XrcDomainMemory {
+  std::atomic<std::uint64_t> device;
+  std::atomic<std::uint64_t> inode;
+  Members users;
+};
+inline constexpr std::size_t xrc_domains_max = 256;
+
+/// An XRC target queue pair.
+struct XrcTargetMemory {
+  std::atomic<std::uint32_t> number;  // 0: there is none
+  std::atomic<std::uint32_t> xrc_domain;
+  Members holders;                  // who has it open
+  std::atomic<std::uint32_t> lock;  // of what follows
+  std::atomic<std::uint32_t> current;
+  std::array<qp::TargetState, 2> states;  // one counts, the other is written
+};
+inline constexpr std::size_t xrc_targets_max = 4096;
 
 struct Block;
 
@@ -172,11 +191,26 @@ class Host final : public link::Numbers {
   // Queue pairs
   std::optional<std::uint32_t> take() override;
   void give_back(std::uint32_t number) override;
+  /// From now on the process on SEAT has it.
+  void move(std::uint32_t number, std::uint16_t seat);
   [[nodiscard]] QueuePairCard& queue_pair_card(std::uint32_t number) const;
   /// Where the region of KEY would be published by the process on SEAT.
   [[nodiscard]] RegionCard& region_card(std::uint16_t seat, std::uint32_t key) const;
   /// The seat of the process that has queue pair NUMBER.
   [[nodiscard]] std::optional<std::uint16_t> owner_of(std::uint32_t number) const;
+
+  // XRC
+  [[nodiscard]] std::span<XrcDomainMemory> xrc_domains() const;
+  /// Those that are or were.
+  [[nodiscard]] std::span<XrcTargetMemory> xrc_targets() const;
+  /// One more of those, for whoever holds the table's lock; null if there are xrc_targets_max.
+  [[nodiscard]] XrcTargetMemory* add_xrc_target();
+  /// For SharedLock: of both tables, where entries come and go.
+  [[nodiscard]] std::atomic<std::uint32_t>& table_lock() const;
+  /// Whether any of them lives.
+  [[nodiscard]] bool has_members(const Members& members) const {
+    return first_member(members).has_value();
+  }
 
   /// In a child of fork(): the seat is the parent's.
   void forget_in_child();
@@ -185,6 +219,8 @@ class Host final : public link::Numbers {
   Host() = default;
   hawser::base::Result<void> sit_down(std::string_view name);
   void clear_seat();
+  void leave_xrc();
+  [[nodiscard]] std::optional<std::uint16_t> first_member(const Members& members) const;
   void take_network(Network network);
   void answer();
   void serve(hawser::platform::LocalSocket& socket) const;

@@ -54,10 +54,33 @@ bool HostLink::has_room(const qp::Destination& destination) {
 // Leaving packets
 
 void HostLink::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
-  const std::optional<std::uint16_t> seat = host_.owner_of(packet.headers.destination_qp);
+  const std::optional<std::uint16_t> seat = seat_for(packet.headers);
   if (!seat) return;
   ++counters_.sent;
   if (!leave(*seat, packet, address)) hold(*seat, packet, address);
+}
+
+/// An XRC target queue pair outlives the process that had it last.
+std::optional<std::uint16_t> HostLink::seat_for(const wire::Headers& headers) {
+  const std::optional<std::uint16_t> owner = host_.owner_of(headers.destination_qp);
+  if (!owner || !is_target_request(headers) || neighbours_.lives(*owner, now_ns_)) return owner;
+  return host_.owner_of(headers.receive_queue);
+}
+
+bool HostLink::pass_on(const qp::Arrival& arrival) {
+  const wire::Packet& packet = arrival.packet;
+  if (!is_target_request(packet.headers)) return false;
+  const std::optional<std::uint16_t> seat = targets_.take_route(packet.headers);
+  if (!seat) return false;
+  std::vector<std::byte> payload(packet.payload.size());
+  const std::span<std::byte> whole(payload);
+  qp::Outgoing letter;
+  letter.headers = packet.headers;
+  // What can't be read, or finds no room, is lost, and comes again.
+  if (!packet.payload.read({&whole, 1})) return true;
+  letter.payload.add(payload);
+  if (leave_packet(host_, *seat, letter, copied_form(payload.size()), nullptr)) host_.ring(*seat);
+  return true;
 }
 
 Form HostLink::form_for(std::uint16_t seat, const qp::Outgoing& packet) const {

@@ -19,6 +19,7 @@
 #include "softrdma/fabric/direct.hpp"
 #include "softrdma/fabric/host.hpp"
 #include "softrdma/fabric/neighbours.hpp"
+#include "softrdma/fabric/xrc_targets.hpp"
 #include "softrdma/link/identity.hpp"
 #include "softrdma/link/link.hpp"
 
@@ -47,6 +48,8 @@ class HostLink final : public link::Link {
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const override;
   void withdraw(std::span<const std::byte> memory) override;
   void withdraw_all() override;
+  bool pass_on(const qp::Arrival& arrival) override;
+  [[nodiscard]] link::XrcTargets* xrc_targets() override { return &targets_; }
   [[nodiscard]] link::DirectAccess* direct() override { return &direct_; }
 
   /// From now on every payload is copied when it is sent.
@@ -78,6 +81,7 @@ class HostLink final : public link::Link {
   };
 
   // Leaving packets
+  [[nodiscard]] std::optional<std::uint16_t> seat_for(const wire::Headers& headers);
   [[nodiscard]] Form form_for(std::uint16_t seat, const qp::Outgoing& packet) const;
   bool leave(std::uint16_t seat, const qp::Outgoing& packet, const ibv_ah_attr& address);
   [[nodiscard]] Route route_of(const qp::Outgoing& packet, const ibv_ah_attr& address) const;
@@ -94,6 +98,7 @@ class HostLink final : public link::Link {
   const std::vector<link::PortIdentity> ports_;
   Inbox inbox_;
   Neighbours neighbours_{host_};
+  SharedXrcTargets targets_{host_};
   Direct direct_{host_, neighbours_, ports_};
   std::map<std::uint16_t, Held> held_;  // by who it is for
   std::deque<Outstanding> outstanding_;

@@ -41,6 +41,8 @@ class Neighbours {
   void wait_for_visitors() const;
   /// Whether the process on SEAT is who we take it for, and lets us read and write.
   [[nodiscard]] bool may_visit(std::uint16_t seat);
+  /// Whether the process on SEAT lives, or did so a moment ago: its number is not another's yet.
+  [[nodiscard]] bool lives(std::uint16_t seat, std::uint64_t now_ns);
   /// Whose memory that is.
   [[nodiscard]] pid_t process_of(std::uint16_t seat) const {
     return static_cast<pid_t>(host_.seat_memory(seat).pid.load());
@@ -48,7 +50,8 @@ class Neighbours {
 
  private:
   Host& host_;
-  std::unordered_map<std::uint16_t, std::uint64_t> known_;  // seats, by the cookie that was seen
+  std::unordered_map<std::uint16_t, std::uint64_t> known_;     // seats, by the cookie that was seen
+  std::unordered_map<std::uint16_t, std::uint64_t> lived_ns_;  // when that was last seen
 };
 
 }  // namespace softrdma::fabric

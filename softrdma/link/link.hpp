@@ -14,6 +14,7 @@
 #include <span>
 
 #include "softrdma/link/direct.hpp"
+#include "softrdma/link/xrc_targets.hpp"
 #include "softrdma/qp/context.hpp"
 #include "softrdma/qp/queue_pair.hpp"
 
@@ -53,6 +54,11 @@ class Link {
   virtual void withdraw_all() {}
   /// When poll() has something to do though nothing comes in; nothing: not by itself.
   [[nodiscard]] virtual std::optional<std::uint64_t> deadline_ns() const { return std::nullopt; }
+  /// Passes a request to an XRC target queue pair on to the process of this host that it is for.
+  /// False: it is for us.
+  virtual bool pass_on(const qp::Arrival& /*arrival*/) { return false; }
+  /// Null if no other process has any of those.
+  [[nodiscard]] virtual XrcTargets* xrc_targets() { return nullptr; }
   /// Null if its peers can't copy by themselves.
   [[nodiscard]] virtual DirectAccess* direct() { return nullptr; }
 };

@@ -109,15 +109,64 @@ QueuePair::QueuePair(const QueuePairParts& parts, const memory::RegionTable& reg
   }
 }
 
+// What processes share of an XRC target queue pair
+
+/// For as long as it lives nobody else uses the queue pair, which is as the last one left it.
+class QueuePair::SharedTurn {
+ public:
+  explicit SharedTurn(QueuePair& queue_pair) : queue_pair_(queue_pair) {
+    if (queue_pair.type() != IBV_QPT_XRC_RECV) return;
+    turn_ = queue_pair.host_.begin_turn(queue_pair.number(), &state_);
+    if (turn_ == Turn::shared) queue_pair.load(state_);
+  }
+  ~SharedTurn() {
+    if (turn_ != Turn::shared) return;
+    queue_pair_.save(&state_);
+    queue_pair_.host_.end_turn(queue_pair_.number(), state_);
+  }
+  SharedTurn(const SharedTurn&) = delete;
+  SharedTurn& operator=(const SharedTurn&) = delete;
+
+  [[nodiscard]] bool is_ours() const { return turn_ != Turn::none; }
+
+ private:
+  QueuePair& queue_pair_;
+  Turn turn_ = Turn::own;
+  TargetState state_;
+};
+
+void QueuePair::load(const TargetState& state) {
+  std::get<Connected>(halves_).responder.load(state.responder);
+  if (state.changes == changes_) return;
+  changes_ = state.changes;
+  state_ = state.state;
+  attributes_ = state.attributes;
+  if (state_ != IBV_QPS_RESET && state_ != IBV_QPS_INIT)
+    find_path(attributes_.ah_attr, attributes_.path_mtu);
+  use_attributes();
+}
+
+void QueuePair::save(TargetState* state) const {
+  *state = {.changes = changes_,
+            .state = state_,
+            .attributes = attributes_,
+            .responder = std::get<Connected>(halves_).responder.save()};
+}
+
 // Changes of state
 
 int QueuePair::modify(const ibv_qp_attr& attributes, int given) {
-  const int mask = meaningful(parts_.type, given);
+  const SharedTurn turn(*this);
+  return turn.is_ours() ? change(attributes, meaningful(parts_.type, given)) : EAGAIN;
+}
+
+int QueuePair::change(const ibv_qp_attr& attributes, int mask) {
   if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != state_) return EINVAL;
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attributes.qp_state : state_;
   if (!check_transition(parts_.type, state_, to, mask).ok()) return EINVAL;
   if (!take_attributes(attributes, mask)) return EINVAL;
   enter(to);
+  ++changes_;
   if (state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD) open_to_peer();
   return 0;
 }
@@ -152,11 +201,7 @@ bool QueuePair::take_attributes(const ibv_qp_attr& attributes, int mask) {
   if (!fits) return false;
   if (has(IBV_QP_AV)) {
     const ibv_mtu mtu = has(IBV_QP_PATH_MTU) ? attributes.path_mtu : attributes_.path_mtu;
-    const std::optional<Path> path = host_.path_to(attributes.ah_attr, mtu);
-    if (!path) return false;
-    context_.segment_bytes =
-        context_.is_reliable() ? path->segment_bytes : path->unreliable_segment_bytes;
-    context_.window_packets = path->window_packets;
+    if (!find_path(attributes.ah_attr, mtu)) return false;
     attributes_.ah_attr = attributes.ah_attr;
   }
   const auto take = [&](int bit, auto ibv_qp_attr::*member) {
@@ -179,7 +224,21 @@ bool QueuePair::take_attributes(const ibv_qp_attr& attributes, int mask) {
   take(IBV_QP_MAX_DEST_RD_ATOMIC, &ibv_qp_attr::max_dest_rd_atomic);
   take(IBV_QP_PATH_MIG_STATE, &ibv_qp_attr::path_mig_state);
   take(IBV_QP_ALT_PATH, &ibv_qp_attr::alt_ah_attr);
+  use_attributes();
+  return true;
+}
 
+/// False, and nothing is changed, if ADDRESS leads nowhere.
+bool QueuePair::find_path(const ibv_ah_attr& address, ibv_mtu mtu) {
+  const std::optional<Path> path = host_.path_to(address, mtu);
+  if (!path) return false;
+  context_.segment_bytes =
+      context_.is_reliable() ? path->segment_bytes : path->unreliable_segment_bytes;
+  context_.window_packets = path->window_packets;
+  return true;
+}
+
+void QueuePair::use_attributes() {
   context_.access = attributes_.qp_access_flags;
   context_.queue_key = attributes_.qkey;
   context_.timeout = attributes_.timeout;
@@ -189,7 +248,6 @@ bool QueuePair::take_attributes(const ibv_qp_attr& attributes, int mask) {
   context_.destination_qp = attributes_.dest_qp_num;
   context_.reads_max = attributes_.max_rd_atomic;
   context_.incoming_reads_max = attributes_.max_dest_rd_atomic;
-  return true;
 }
 
 void QueuePair::enter(ibv_qp_state state) {
@@ -244,6 +302,7 @@ void QueuePair::reset() {
 void QueuePair::enter_error() {
   if (state_ == IBV_QPS_ERR) return;
   state_ = IBV_QPS_ERR;
+  ++changes_;
   close_to_peer();
   // What was posted belongs to the program again.
   host_.withdraw_payloads();
@@ -270,7 +329,8 @@ void QueuePair::flush_receives() {
     on_received({.id = receives_.front().id, .status = IBV_WC_WR_FLUSH_ERR});
 }
 
-void QueuePair::query(ibv_qp_attr* attributes) const {
+void QueuePair::query(ibv_qp_attr* attributes) {
+  const SharedTurn turn(*this);
   *attributes = attributes_;
   attributes->qp_state = attributes->cur_qp_state = state_;
   attributes->cap = parts_.cap;
@@ -389,14 +449,18 @@ void QueuePair::on_arrival(const Arrival& arrival, std::uint64_t now_ns) {
   } else if (!arrival.packet.shape.is_request()) {
     connected->requester.on_answer(arrival.packet, now_ns);
   } else if (parts_.type == IBV_QPT_XRC_RECV) {
-    on_target_request(connected->responder, arrival.packet);
+    on_target_request(arrival.packet);
   } else if (parts_.type != IBV_QPT_XRC_SEND) {
     connected->responder.on_request(arrival.packet);
   }
 }
 
 /// Of XRC the receive queue that a request names has the domain of protection.
-void QueuePair::on_target_request(Responder& responder, const wire::Packet& packet) {
+void QueuePair::on_target_request(const wire::Packet& packet) {
+  const SharedTurn turn(*this);
+  // It counts as lost.
+  if (!turn.is_ours()) return;
+  Responder& responder = std::get<Connected>(halves_).responder;
   const ReceiveTarget* const receives = target(packet.headers.receive_queue);
   if (receives == nullptr) {
     responder.reject(packet);

@@ -18,6 +18,7 @@
 #include "softrdma/qp/receive.hpp"
 #include "softrdma/qp/requester.hpp"
 #include "softrdma/qp/responder.hpp"
+#include "softrdma/qp/target_state.hpp"
 #include "softrdma/queue/completion_queue.hpp"
 #include "softrdma/queue/shared_receive_queue.hpp"
 #include "softrdma/queue/work.hpp"
@@ -55,6 +56,10 @@ class QueuePairHost {
   virtual bool invalidate(QueuePair& queue_pair, std::uint32_t key) = 0;
   /// The receive queue of XRC with NUMBER; null if there is none.
   virtual const ReceiveTarget* receive_target(std::uint32_t number) = 0;
+  /// Our turn to use XRC target queue pair NUMBER, which others may have, too: *state is as the
+  /// last one left it. If it is shared, end_turn() follows.
+  virtual Turn begin_turn(std::uint32_t /*number*/, TargetState* /*state*/) { return Turn::own; }
+  virtual void end_turn(std::uint32_t /*number*/, const TargetState& /*state*/) {}
   /// Returns when nobody reads memory any more as the payload of a packet that was given out, nor
   /// will.
   virtual void withdraw_payloads() = 0;
@@ -91,9 +96,9 @@ class QueuePair final : private RequesterListener,
   QueuePair& operator=(const QueuePair&) = delete;
 
   /// ibv_modify_qp; EINVAL if the change of state does not exist, lacks an attribute or has one too
-  /// many.
+  /// many; EAGAIN if another process that has it does not let go of it.
   int modify(const ibv_qp_attr& attributes, int given);
-  void query(ibv_qp_attr* attributes) const;
+  void query(ibv_qp_attr* attributes);
 
   /// Whether post_send() would take REQUEST, were there room: 0 or EINVAL.
   [[nodiscard]] int check_send(const ibv_send_wr& request, const ibv_ah_attr* address) const;
@@ -128,7 +133,13 @@ class QueuePair final : private RequesterListener,
   [[nodiscard]] const Context& context() const { return context_; }
 
  private:
+  class SharedTurn;
+  void load(const TargetState& state);
+  void save(TargetState* state) const;
   // Changes of state
+  int change(const ibv_qp_attr& attributes, int mask);
+  bool find_path(const ibv_ah_attr& address, ibv_mtu mtu);
+  void use_attributes();
   bool take_attributes(const ibv_qp_attr& attributes, int mask);
   void enter(ibv_qp_state state);
   void reset();
@@ -154,7 +165,7 @@ class QueuePair final : private RequesterListener,
                     std::vector<ibv_sge>* entries) override;
 
   [[nodiscard]] const ReceiveTarget* target(std::uint32_t receive_queue);
-  void on_target_request(Responder& responder, const wire::Packet& packet);
+  void on_target_request(const wire::Packet& packet);
   void complete(queue::CompletionQueue* completions, const queue::Completion& completion);
   void flush_sends();
 
@@ -163,6 +174,7 @@ class QueuePair final : private RequesterListener,
   ibv_qp_state state_ = IBV_QPS_RESET;
   ibv_qp_attr attributes_{};
   bool tells_when_drained_ = false;
+  std::uint32_t changes_ = 0;  // of state and attributes
   Context context_;
   queue::SendQueue sends_;
   queue::ReceiveQueue receives_;

@@ -84,6 +84,30 @@ void Responder::forget() {
   answers_.clear();
 }
 
+Responder::State Responder::save() const {
+  State state{.is_running = is_running_,
+              .is_established = is_established_,
+              .has_complained = has_complained_,
+              .doing = doing_,
+              .expected = expected_,
+              .message_sequence = message_sequence_,
+              .result_count = static_cast<std::uint32_t>(results_.size())};
+  std::ranges::copy(results_, state.results.begin());
+  return state;
+}
+
+void Responder::load(const State& state) {
+  is_running_ = state.is_running;
+  is_established_ = state.is_established;
+  has_complained_ = state.has_complained;
+  doing_ = state.doing;
+  expected_ = state.expected;
+  message_sequence_ = state.message_sequence;
+  const std::size_t count = std::min<std::size_t>(state.result_count, state.results.size());
+  results_.assign(state.results.begin(),
+                  state.results.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
 void Responder::on_request(const Packet& packet) {
   if (!is_running_) return;
   ++counters_.requests;

@@ -33,6 +33,24 @@ class Responder {
     std::uint64_t not_ready = 0;
   };
 
+  /// The result of an atomic, should it be asked for again.
+  struct Result {
+    std::uint32_t sequence;
+    std::uint64_t original;
+  };
+  enum class Doing : std::uint8_t { nothing, send, write };
+  /// What the next request is judged by, if it is not in the middle of a message; plain bytes.
+  struct State {
+    bool is_running = false;
+    bool is_established = false;
+    bool has_complained = false;
+    Doing doing = Doing::nothing;
+    std::uint32_t expected = 0;
+    std::uint32_t message_sequence = 0;
+    std::uint32_t result_count = 0;
+    std::array<Result, reads_limit> results{};
+  };
+
   Responder(const Context& context, const memory::RegionTable& regions, ReceiveSource& receives,
             ResponderListener& listener)
       : context_(context), regions_(regions), receives_(receives), listener_(listener) {}
@@ -44,6 +62,10 @@ class Responder {
   /// Nothing more is done or answered until start(), and nobody is told.
   void forget();
 
+  /// For another one to go on, in another process.
+  [[nodiscard]] State save() const;
+  void load(const State& state);
+
   void on_request(const wire::Packet& packet);
   /// It names something that does not exist: refused if it is its turn.
   void reject(const wire::Packet& packet);
@@ -54,7 +76,6 @@ class Responder {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
-  enum class Doing : std::uint8_t { nothing, send, write };
   enum class AnswerKind : std::uint8_t { acknowledge, read, atomic };
   struct Answer {
     AnswerKind kind;
@@ -66,11 +87,6 @@ class Responder {
     bool is_repeated = false;    // it was given before
     std::uint32_t domain = 0;    // read: of protection, when it was asked
     std::uint64_t original = 0;  // atomic
-  };
-  /// The result of an atomic, should it be asked for again.
-  struct Result {
-    std::uint32_t sequence;
-    std::uint64_t original;
   };
 
   // In their turn

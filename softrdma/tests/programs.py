@@ -164,6 +164,16 @@ def check_open_mpi(library, work, way):
         raise Failure(f"Open MPI over {way}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
+def check_xrc(library, work, hosts):
+    """A target queue pair that outlives its process, and receive queues of two others."""
+    program = work / "xrc"
+    source = pathlib.Path(__file__).parent / "xrc.c"
+    subprocess.run(["cc", "-O2", "-o", program, source, "-libverbs"], check=True)
+    done = run(library, [program, hosts])
+    if done.returncode != 0 or not re.search(r"^done: 2000 and 2000 messages$", done.stdout, re.MULTILINE):
+        raise Failure(f"{program} {hosts}:\n{done.stdout[-2000:]}")
+
+
 def check_pair(library, command, place, more=None):
     shown = pairs.run_pair(library, command, place, more)
     if command[0] == "ucx_perftest" and "Final:" not in shown:
@@ -206,6 +216,8 @@ def main():
               "pyverbs": lambda: check_pyverbs(library, work)}
     for way in OPEN_MPI:
         checks[f"Open MPI over {way}"] = lambda way=way: check_open_mpi(library, work, way)
+    for hosts in ("one-host", "two-hosts"):
+        checks[f"xrc {hosts}"] = lambda hosts=hosts: check_xrc(library, work, hosts)
     with contextlib.ExitStack() as held:
         places = [pairs.OneHost(), pairs.TwoFabrics()]
         programs = [(command, None) for command in pairs.programs(options.all)]

@@ -115,7 +115,7 @@ void Junction::deliver(const Datagram& datagram, link::Sink* sink) {
     ++counters_.malformed;
     return;
   }
-  const std::optional<std::uint16_t> seat = host_.owner_of(packet->headers.destination_qp);
+  const std::optional<std::uint16_t> seat = seat_for(packet->headers);
   if (!seat) {
     ++counters_.dropped;
     return;
@@ -140,6 +140,13 @@ void Junction::deliver(const Datagram& datagram, link::Sink* sink) {
     return;
   }
   host_.ring(*seat);
+}
+
+/// An XRC target queue pair outlives the process that had it last.
+std::optional<std::uint16_t> Junction::seat_for(const wire::Headers& headers) const {
+  const std::optional<std::uint16_t> owner = host_.owner_of(headers.destination_qp);
+  if (!owner || !fabric::is_target_request(headers) || host_.is_alive(*owner)) return owner;
+  return host_.owner_of(headers.receive_queue);
 }
 
 /// What the receiver of DATAGRAM is told. Of InfiniBand the header is optional, and nothing tells

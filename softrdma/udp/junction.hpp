@@ -54,6 +54,8 @@ class Junction final : public link::Link {
   void withdraw(std::span<const std::byte> memory) override { local_.withdraw(memory); }
   void withdraw_all() override { local_.withdraw_all(); }
 
+  bool pass_on(const qp::Arrival& arrival) override { return local_.pass_on(arrival); }
+  [[nodiscard]] link::XrcTargets* xrc_targets() override { return local_.xrc_targets(); }
   [[nodiscard]] link::DirectAccess* direct() override { return local_.direct(); }
 
   void copy_always() { local_.copy_always(); }
@@ -76,6 +78,7 @@ class Junction final : public link::Link {
   /// SINK: for packets to this process, whose inbox is empty; null: they go there, too.
   bool empty_sockets(link::Sink* sink);
   void deliver(const Datagram& datagram, link::Sink* sink);
+  [[nodiscard]] std::optional<std::uint16_t> seat_for(const wire::Headers& headers) const;
   [[nodiscard]] fabric::Route route_of(const Datagram& datagram) const;
 
   fabric::Host& host_;

@@ -20,10 +20,10 @@
 #include "platform/clock.hpp"
 #include "softrdma/device/device.hpp"
 #include "softrdma/fabric/host.hpp"
+#include "softrdma/fabric/xrc_domains.hpp"
 #include "softrdma/link/faulty.hpp"
 #include "softrdma/link/identity.hpp"
 #include "softrdma/udp/junction.hpp"
-#include "softrdma/verbs/xrc_domains.hpp"
 
 namespace softrdma::verbs {
 
@@ -97,7 +97,7 @@ class Adapter final : private device::DeviceListener {
   void listen(std::uint32_t number, EventListener& listener);
   /// Returns whether anybody listens still.
   bool ignore(std::uint32_t number, EventListener& listener);
-  [[nodiscard]] XrcDomains& xrc_domains() { return xrc_domains_; }
+  [[nodiscard]] link::XrcDomains& xrc_domains() { return xrc_domains_; }
 
  private:
   /// What the thread did when it could drive: nothing, as the program does, or nothing to do.
@@ -123,7 +123,7 @@ class Adapter final : private device::DeviceListener {
   std::optional<link::Faulty> faulty_;  // around it, if there are faults
   device::Device device_;
   std::unordered_multimap<std::uint32_t, EventListener*> listeners_;
-  XrcDomains xrc_domains_;
+  fabric::SharedXrcDomains xrc_domains_{*host_};
   std::condition_variable changed_;
   std::uint64_t published_ns_ = 0;
   int empty_polls_ = 0;  // in a row

@@ -279,10 +279,8 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
                       .xrc = &object_of<XrcDomain>(attributes->xrcd)};
   Adapter& adapter = *origin.context->adapter;
   const auto lock = adapter.lock();
-  qp::QueuePair* const inner = adapter.device().find(attributes->qp_num);
-  if (inner == nullptr || inner->type() != IBV_QPT_XRC_RECV ||
-      inner->xrc_domain() != origin.xrc->number)
-    return refuse(EINVAL);
+  qp::QueuePair* const inner = adapter.device().open_target(attributes->qp_num, origin.xrc->number);
+  if (inner == nullptr) return refuse(EINVAL);
   ibv_qp_init_attr made_with{};
   made_with.qp_type = IBV_QPT_XRC_RECV;
   if ((attributes->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0)
@@ -370,15 +368,24 @@ ibv_srq* create_srq_ex(ibv_context* /*context*/, ibv_srq_init_attr_ex* attribute
   if (srq == nullptr || !is_xrc) return srq;
   auto& object = object_of<SharedReceives>(srq);
   Adapter& adapter = *object.context->adapter;
-  const auto lock = adapter.lock();
-  object.xrc = &object_of<XrcDomain>(attributes->xrcd);
-  object.completions = &object_of<CompletionQueue>(attributes->cq);
-  ++object.xrc->users;
-  ++object.completions->users;
-  object.number = adapter.device().add({.receives = &object.queue,
-                                        .completions = &object.completions->completions,
-                                        .domain = object_of<Domain>(attributes->pd).number,
-                                        .xrc_domain = object.xrc->number});
+  auto lock = adapter.lock();
+  auto& xrc = object_of<XrcDomain>(attributes->xrcd);
+  auto& completions = object_of<CompletionQueue>(attributes->cq);
+  const std::optional<std::uint32_t> number =
+      adapter.device().add({.receives = &object.queue,
+                            .completions = &completions.completions,
+                            .domain = object_of<Domain>(attributes->pd).number,
+                            .xrc_domain = xrc.number});
+  if (!number) {
+    lock.unlock();
+    ibv_destroy_srq(srq);
+    return refuse(ENOMEM);
+  }
+  object.number = *number;
+  object.xrc = &xrc;
+  object.completions = &completions;
+  ++xrc.users;
+  ++completions.users;
   return srq;
 }
 

@@ -15,7 +15,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes) {
   if (is_lost()) return refuse(ENODEV);
   constexpr unsigned known = unsigned{IBV_XRCD_INIT_ATTR_FD} | unsigned{IBV_XRCD_INIT_ATTR_OFLAGS};
   if (attributes->comp_mask != known) return refuse(EINVAL);
-  XrcDomains::File file{};
+  link::XrcDomains::File file{};
   if (attributes->fd >= 0) {
     struct stat status {};
     if (::fstat(attributes->fd, &status) != 0) return refuse(EBADF);
