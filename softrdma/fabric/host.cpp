@@ -326,7 +326,7 @@ std::span<const NetworkAddress> Host::addresses() const {
 }
 NetworkMemory& Host::network() const { return block_->network; }
 
-void Host::watch_sockets(std::function<void()> ready) {
+void Host::watch_sockets(std::function<void(std::size_t)> ready) {
   if (sockets_.empty() || watcher_.joinable()) return;
   ready_ = std::move(ready);
   watcher_flag_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -347,12 +347,13 @@ void Host::look_again() {
 /// All processes of the host do so; the kernel wakes one of them.
 void Host::watch() {
   const FileDescriptor events(::epoll_create1(EPOLL_CLOEXEC));
-  const auto add = [&](const FileDescriptor& descriptor, std::uint32_t kind) {
-    epoll_event event{.events = EPOLLIN | kind, .data = {.fd = descriptor.get()}};
+  const std::size_t flag = sockets_.size();
+  const auto add = [&](const FileDescriptor& descriptor, std::uint32_t kind, std::size_t place) {
+    epoll_event event{.events = EPOLLIN | kind, .data = {.u64 = place}};
     ::epoll_ctl(events.get(), EPOLL_CTL_ADD, descriptor.get(), &event);
   };
-  add(watcher_flag_, 0);
-  for (const FileDescriptor& descriptor : sockets_) add(descriptor, EPOLLEXCLUSIVE);
+  add(watcher_flag_, 0, flag);
+  for (std::size_t i = 0; i < sockets_.size(); ++i) add(sockets_[i], EPOLLEXCLUSIVE, i);
   while (!watcher_ends_) {
     if (const int pause_ms = pause_of_watcher(); pause_ms > 0) {
       watcher_pauses_ = true;
@@ -366,10 +367,10 @@ void Host::watch() {
     const int count = pause_of_watcher() > 0 ? 0 : ::epoll_wait(events.get(), &event, 1, -1);
     watcher_waits_ = false;
     if (count <= 0) continue;
-    if (event.data.fd == watcher_flag_.get()) {
+    if (event.data.u64 == flag) {
       lower_flag(watcher_flag_);
     } else {
-      ready_();
+      ready_(event.data.u64);
     }
   }
 }

@@ -179,9 +179,10 @@ class Host final : public link::Numbers {
     return sockets_;
   }
   [[nodiscard]] NetworkMemory& network() const;
-  /// From now on, until stop_watching(), READY is called on a thread of its own when a socket is
-  /// readable and nobody looks at them: no program polls, and no device's thread lingers.
-  void watch_sockets(std::function<void()> ready);
+  /// From now on, until stop_watching(), READY is called on a thread of its own, with its place
+  /// among sockets(), when one is readable and nobody looks at them: no program polls, and no
+  /// device's thread lingers.
+  void watch_sockets(std::function<void(std::size_t)> ready);
   /// This process begins to look at the sockets; what it says in its seat says so, too.
   void note_poller();
   /// It does so no more.
@@ -238,7 +239,7 @@ class Host final : public link::Numbers {
   hawser::platform::FileDescriptor ending_;  // readable when the thread is to end
   std::thread server_;
   std::vector<hawser::platform::FileDescriptor> sockets_;
-  std::function<void()> ready_;
+  std::function<void(std::size_t)> ready_;
   hawser::platform::FileDescriptor watcher_flag_;  // readable: there is something new for it
   std::atomic<bool> watcher_pauses_ = false;
   std::atomic<bool> watcher_waits_ = false;

@@ -163,10 +163,9 @@ fabric::Route Junction::route_of(const Datagram& datagram) const {
   return route;
 }
 
-void Junction::on_sockets_ready() {
-  // Which of them is readable is not told; from now on those who poll look at both.
-  constexpr std::uint32_t both = 3;
-  host_.network().is_in_use.store(both);
+void Junction::on_socket_ready(std::size_t which) {
+  // From now on those who poll look at it.
+  host_.network().is_in_use.fetch_or(1U << which);
   empty_sockets(nullptr);
 }
 

@@ -4,7 +4,7 @@
 // The processes of a host share the sockets: whoever polls empties them, one at a time, and if
 // nobody does, a thread that sleeps on them. So nothing has to be taken over when one of them dies.
 //
-// Ownership: borrows host. Threads: the device's lock; on_sockets_ready(): its own.
+// Ownership: borrows host. Threads: the device's lock; on_socket_ready(): its own.
 #pragma once
 
 #include <atomic>
@@ -68,8 +68,9 @@ class Junction final : public link::Link {
   [[nodiscard]] const Sender::Counters& sender_counters() const { return sender_.counters(); }
   /// Whether poll() would find a packet in the inbox.
   [[nodiscard]] bool has_mail() { return local_.has_mail(); }
-  /// Something has come, and nobody polls: whoever it is for wakes up and looks for more.
-  void on_sockets_ready();
+  /// Something has come to socket WHICH, and nobody polls: whoever it is for wakes up and looks for
+  /// more.
+  void on_socket_ready(std::size_t which);
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const Receiver::Counters& receiver_counters() const { return receiver_.counters(); }
 

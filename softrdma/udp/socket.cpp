@@ -248,14 +248,12 @@ void Sender::send_run(std::span<mmsghdr> messages, int fd) {
 
 // In
 
-std::size_t Receiver::receive(std::size_t which, const std::function<void(const Datagram&)>& take) {
-  if (which >= sockets_.size()) return 0;
-  if (batch_.empty()) batch_.resize(batch_packets);
-  std::array<mmsghdr, batch_packets> messages;
-  for (std::size_t i = 0; i < batch_packets; ++i) {
+/// The kernel wrote what had come over some of it.
+void Receiver::prepare(std::size_t first, std::size_t count) {
+  for (std::size_t i = first; i < first + count; ++i) {
     Entry& entry = batch_[i];
     entry.part = {entry.bytes.data(), entry.bytes.size()};
-    msghdr& header = messages[i].msg_hdr;
+    msghdr& header = messages_[i].msg_hdr;
     header = {};
     header.msg_name = &entry.from;
     header.msg_namelen = sizeof(entry.from);
@@ -264,24 +262,40 @@ std::size_t Receiver::receive(std::size_t which, const std::function<void(const 
     header.msg_control = entry.control.data();
     header.msg_controllen = entry.control.size();
   }
-  const int came =
-      ::recvmmsg(sockets_[which].get(), messages.data(), batch_packets, MSG_DONTWAIT, nullptr);
-  if (came <= 0) return 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(came); ++i) {
-    Entry& entry = batch_[i];
-    ++counters_.packets;
-    const std::optional<wire::UdpPath> path = path_of(messages[i].msg_hdr, entry.from);
-    const bool is_whole = (messages[i].msg_hdr.msg_flags & MSG_TRUNC) == 0;
-    const std::span<const std::byte> packet =
-        path && is_whole ? checked(*path, std::span(entry.bytes).first(messages[i].msg_len))
-                         : std::span<const std::byte>();
-    if (packet.empty()) {
-      ++counters_.wrong_checksum;
-    } else {
-      take({*path, packet});
-    }
+}
+
+std::size_t Receiver::receive(std::size_t which, const std::function<void(const Datagram&)>& take) {
+  if (which >= sockets_.size()) return 0;
+  if (batch_.empty()) {
+    batch_.resize(batch_packets);
+    messages_.resize(batch_packets);
+    prepare(0, batch_packets);
   }
-  return static_cast<std::size_t>(came);
+  const int got = ::recvmmsg(sockets_[which].get(), messages_.data(),
+                             static_cast<unsigned>(wanted_), MSG_DONTWAIT, nullptr);
+  const std::size_t came = got <= 0 ? 0 : static_cast<std::size_t>(got);
+  // The first after a silence is not kept waiting until the kernel has found that there is no
+  // other.
+  wanted_ = came == 0 ? 1 : batch_packets;
+  for (std::size_t i = 0; i < came; ++i) take_one(i, take);
+  prepare(0, came);
+  return came;
+}
+
+void Receiver::take_one(std::size_t i, const std::function<void(const Datagram&)>& take) {
+  msghdr& header = messages_[i].msg_hdr;
+  const Entry& entry = batch_[i];
+  ++counters_.packets;
+  const std::optional<wire::UdpPath> path = path_of(header, entry.from);
+  const bool is_whole = (header.msg_flags & MSG_TRUNC) == 0;
+  const std::span<const std::byte> packet =
+      path && is_whole ? checked(*path, std::span(entry.bytes).first(messages_[i].msg_len))
+                       : std::span<const std::byte>();
+  if (packet.empty()) {
+    ++counters_.wrong_checksum;
+  } else {
+    take({*path, packet});
+  }
 }
 
 }  // namespace softrdma::udp

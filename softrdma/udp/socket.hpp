@@ -87,8 +87,8 @@ class Receiver {
   explicit Receiver(std::span<const hawser::platform::FileDescriptor> sockets)
       : sockets_(sockets) {}
 
-  /// Gives what has come to socket WHICH, at most 32 packets, to TAKE, if their checksum is right.
-  /// Returns how many came.
+  /// Gives some of what has come to socket WHICH, at most 32 packets, to TAKE, if their checksum is
+  /// right. Returns how many came.
   std::size_t receive(std::size_t which, const std::function<void(const Datagram&)>& take);
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
@@ -101,9 +101,13 @@ class Receiver {
     std::array<std::byte, packet_bytes_max> bytes;
     iovec part;
   };
+  void prepare(std::size_t first, std::size_t count);
+  void take_one(std::size_t i, const std::function<void(const Datagram&)>& take);
 
   std::span<const hawser::platform::FileDescriptor> sockets_;
   std::vector<Entry> batch_;
+  std::vector<mmsghdr> messages_;  // of each entry; prepared for the next to come
+  std::size_t wanted_ = 1;         // packets, of the next call
   Counters counters_;
 };
 

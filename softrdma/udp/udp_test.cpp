@@ -266,7 +266,7 @@ TEST_F(JunctionTest, WhatIsDamagedIsDropped) {
 
 TEST_F(JunctionTest, AThreadLooksWhenNobodyPolls) {
   there_.host->network().is_in_use = 0;
-  there_.host->watch_sockets([this] { there_.link.on_sockets_ready(); });
+  there_.host->watch_sockets([this](std::size_t which) { there_.link.on_socket_ready(which); });
   here_.send(there_, numbered_bytes(8));
   for (int i = 0; i < 1000 && !there_.link.has_mail(); ++i) ::usleep(1000);
   EXPECT_TRUE(there_.link.has_mail());

@@ -162,7 +162,7 @@ void Adapter::publish(std::uint64_t now_ns) {
 void Adapter::start() {
   if (thread_.joinable()) return;
   thread_ = hawser::platform::quiet_thread([this] { run(); });
-  host_->watch_sockets([this] { link_.on_sockets_ready(); });
+  host_->watch_sockets([this](std::size_t which) { link_.on_socket_ready(which); });
 }
 
 void Adapter::run() {
