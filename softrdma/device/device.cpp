@@ -1,8 +1,10 @@
 #include "softrdma/device/device.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
+#include "softrdma/link/multicast.hpp"
 #include "softrdma/wire/packet.hpp"
 
 namespace softrdma::device {
@@ -121,6 +123,25 @@ void Device::raise(QueuePair& queue_pair, ibv_event_type event) {
   listener_.on_event(queue_pair, event);
 }
 
+// Multicast groups
+
+int Device::attach(const QueuePair& queue_pair, const ibv_gid& gid) {
+  const wire::Address group = link::address_of(gid);
+  if (groups_.is_attached(group, queue_pair.number())) return 0;
+  if (!groups_.has_room_for(group)) return ENOMEM;
+  if (groups_.members_of(group).empty() && !link_.join(gid)) return ENOMEM;
+  groups_.attach(group, queue_pair.number());
+  return 0;
+}
+
+int Device::detach(const QueuePair& queue_pair, const ibv_gid& gid) {
+  const wire::Address group = link::address_of(gid);
+  if (!groups_.is_attached(group, queue_pair.number())) return EINVAL;
+  groups_.detach(group, queue_pair.number());
+  if (groups_.members_of(group).empty()) link_.leave(gid);
+  return 0;
+}
+
 std::optional<std::uint32_t> Device::add(const qp::ReceiveTarget& target) {
   drop_gone_targets();
   const std::optional<std::uint32_t> number = numbers_.take();
@@ -217,6 +238,7 @@ bool Device::send_ready() {
 void Device::on_arrival(const qp::Arrival& arrival) {
   ++counters_.packets_received;
   const wire::Headers& headers = arrival.packet.headers;
+  if (link::is_for_group(headers)) return on_group_arrival(arrival);
   const bool is_target_request =
       headers.opcode.service == wire::Service::extended_reliable_connection &&
       arrival.packet.shape.is_request();
@@ -229,7 +251,19 @@ void Device::on_arrival(const qp::Arrival& arrival) {
     ++counters_.without_queue_pair;
     return;
   }
-  Entry& entry = *found->second;
+  deliver(*found->second, arrival);
+}
+
+/// Each queue pair of the group gets a copy. The group is the destination of the global route
+/// header, without which nobody is meant.
+void Device::on_group_arrival(const qp::Arrival& arrival) {
+  const wire::Address group = arrival.grh ? link::destination_of(*arrival.grh) : wire::Address{};
+  const MulticastGroups::Members& members = groups_.members_of(group);
+  if (members.empty()) ++counters_.without_queue_pair;
+  for (const std::uint32_t number : members) deliver(*queue_pairs_.find(number)->second, arrival);
+}
+
+void Device::deliver(Entry& entry, const qp::Arrival& arrival) {
   touch(entry);
   entry.queue_pair->on_arrival(arrival, now_ns_);
   make_ready(entry);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "softrdma/device/context_cache.hpp"
+#include "softrdma/device/multicast_groups.hpp"
 #include "softrdma/link/link.hpp"
 #include "softrdma/link/numbers.hpp"
 #include "softrdma/memory/region_table.hpp"
@@ -67,8 +68,8 @@ class Device final : private qp::QueuePairHost, private link::Sink {
 
   /// PARTS: all but the number, which is given here. Null if there are queue_pairs_max.
   qp::QueuePair* create_queue_pair(qp::QueuePairParts parts);
-  /// Its completions that were not polled go with it. An XRC target queue pair goes on if other
-  /// processes have it.
+  /// Its completions that were not polled go with it; it is attached to no group. An XRC target
+  /// queue pair goes on if other processes have it.
   void destroy(qp::QueuePair& queue_pair);
   /// The XRC target queue pair NUMBER of XRC_DOMAIN, whoever made it; null if there is none.
   qp::QueuePair* open_target(std::uint32_t number, std::uint32_t xrc_domain);
@@ -81,6 +82,16 @@ class Device final : private qp::QueuePairHost, private link::Sink {
 
   /// When this returns nobody copies from MEMORY, which no key opens any more.
   void withdraw(std::span<const std::byte> memory) { link_.withdraw(memory); }
+
+  /// QUEUE_PAIR, of datagrams, gets a copy of what is sent to the multicast group GID. That it does
+  /// already is no error. ENOMEM: a limit of ours or of the system's.
+  int attach(const qp::QueuePair& queue_pair, const ibv_gid& gid);
+  /// EINVAL: it is not attached.
+  int detach(const qp::QueuePair& queue_pair, const ibv_gid& gid);
+  /// To any group.
+  [[nodiscard]] bool is_attached(const qp::QueuePair& queue_pair) const {
+    return groups_.is_attached(queue_pair.number());
+  }
 
   /// A receive queue of XRC; returns its number, or nothing if there are too many. What it points
   /// to stays until remove_target().
@@ -129,6 +140,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   void end_turn(std::uint32_t number, const qp::TargetState& state) override;
   // Sink
   void on_arrival(const qp::Arrival& arrival) override;
+  void on_group_arrival(const qp::Arrival& arrival);
 
   qp::QueuePair& make_queue_pair(const qp::QueuePairParts& parts);
   qp::QueuePair* adopt_target(std::uint32_t number);
@@ -139,6 +151,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   bool look_at_timers();
   bool send_ready();
   void touch(Entry& entry);
+  void deliver(Entry& entry, const qp::Arrival& arrival);
   bool send_from(Entry& entry);
 
   const DeviceSettings settings_;
@@ -150,6 +163,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   std::unordered_map<std::uint32_t, std::unique_ptr<Entry>> queue_pairs_;
   std::unordered_map<std::uint32_t, qp::ReceiveTarget> targets_;
   std::vector<std::uint32_t> adopted_;  // numbers of target queue pairs that others made
+  MulticastGroups groups_;
   std::uint32_t domains_ = 0;
   std::uint64_t now_ns_ = 0;
   std::vector<Entry*> ready_;    // may have packets to send

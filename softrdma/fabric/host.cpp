@@ -240,6 +240,7 @@ void Host::clear_seat() {
   mine.lingers = 0;
   publish({});
   mine.visits = 0;
+  mine.groups = 0;
   mine.epoch.fetch_add(1);
   mine.pid = static_cast<std::uint32_t>(::getpid());
   mine.cookie_address = reinterpret_cast<std::uint64_t>(&cookie_);
@@ -326,9 +327,10 @@ std::span<const NetworkAddress> Host::addresses() const {
 }
 NetworkMemory& Host::network() const { return block_->network; }
 
-void Host::watch_sockets(std::function<void(std::size_t)> ready) {
+void Host::watch_sockets(std::function<void(std::size_t)> ready, int own) {
   if (sockets_.empty() || watcher_.joinable()) return;
   ready_ = std::move(ready);
+  own_ = own;
   watcher_flag_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   watcher_ = hawser::platform::quiet_thread([this] { watch(); });
 }
@@ -347,18 +349,18 @@ void Host::look_again() {
 /// All processes of the host do so; the kernel wakes one of them.
 void Host::watch() {
   const FileDescriptor events(::epoll_create1(EPOLL_CLOEXEC));
-  const std::size_t flag = sockets_.size();
-  const auto add = [&](const FileDescriptor& descriptor, std::uint32_t kind, std::size_t place) {
+  // Places: those of sockets(), then our own, then the flag.
+  const std::size_t flag = sockets_.size() + 1;
+  const auto add = [&](int descriptor, std::uint32_t kind, std::size_t place) {
     epoll_event event{.events = EPOLLIN | kind, .data = {.u64 = place}};
-    ::epoll_ctl(events.get(), EPOLL_CTL_ADD, descriptor.get(), &event);
+    ::epoll_ctl(events.get(), EPOLL_CTL_ADD, descriptor, &event);
   };
-  add(watcher_flag_, 0, flag);
-  for (std::size_t i = 0; i < sockets_.size(); ++i) add(sockets_[i], EPOLLEXCLUSIVE, i);
+  add(watcher_flag_.get(), 0, flag);
+  if (own_ >= 0) add(own_, 0, sockets_.size());
+  for (std::size_t i = 0; i < sockets_.size(); ++i) add(sockets_[i].get(), EPOLLEXCLUSIVE, i);
   while (!watcher_ends_) {
     if (const int pause_ms = pause_of_watcher(); pause_ms > 0) {
-      watcher_pauses_ = true;
-      if (is_ready(watcher_flag_.get(), pause_ms)) lower_flag(watcher_flag_);
-      watcher_pauses_ = false;
+      if (pause(pause_ms)) ready_(sockets_.size());
       continue;
     }
     epoll_event event{};
@@ -373,6 +375,18 @@ void Host::watch() {
       ready_(event.data.u64);
     }
   }
+}
+
+/// True if it ended as something came that only this process looks at, and it does not.
+bool Host::pause(int limit_ms) {
+  watcher_pauses_ = true;
+  // poll(2) ignores what is negative.
+  std::array<pollfd, 2> waited{{{.fd = watcher_flag_.get(), .events = POLLIN, .revents = 0},
+                                {.fd = looks(seat_) ? -1 : own_, .events = POLLIN, .revents = 0}}};
+  ::poll(waited.data(), waited.size(), limit_ms);
+  if (waited[0].revents != 0) lower_flag(watcher_flag_);
+  watcher_pauses_ = false;
+  return waited[1].revents != 0;
 }
 
 /// While somebody else looks at the sockets, each packet would wake the watcher for nothing: for

@@ -69,6 +69,7 @@ struct SeatMemory {
   std::atomic<std::uint32_t> pid;
   std::atomic<std::uint64_t> cookie_address;  // where in its memory the cookie lies, which proves
   std::atomic<std::uint64_t> cookie;          // that a process number means the same to both
+  std::atomic<std::uint64_t> groups;  // multicast groups that it may have joined: GroupFilter
   alignas(64) std::atomic<std::uint32_t> epoch;  // pieces of its memory count with this number only
   /// 1 + the seat whose memory it copies to or from just now.
   alignas(64) std::atomic<std::uint32_t> visits;
@@ -181,8 +182,9 @@ class Host final : public link::Numbers {
   [[nodiscard]] NetworkMemory& network() const;
   /// From now on, until stop_watching(), READY is called on a thread of its own, with its place
   /// among sockets(), when one is readable and nobody looks at them: no program polls, and no
-  /// device's thread lingers.
-  void watch_sockets(std::function<void(std::size_t)> ready);
+  /// device's thread lingers. OWN, if it is a descriptor: the same, with the place after those, but
+  /// only this process looks at it.
+  void watch_sockets(std::function<void(std::size_t)> ready, int own = -1);
   /// This process begins to look at the sockets; what it says in its seat says so, too.
   void note_poller();
   /// It does so no more.
@@ -226,6 +228,7 @@ class Host final : public link::Numbers {
   void answer();
   void serve(hawser::platform::LocalSocket& socket) const;
   void watch();
+  bool pause(int limit_ms);
   [[nodiscard]] int pause_of_watcher() const;
   [[nodiscard]] bool looks(std::uint16_t seat) const;
 
@@ -240,6 +243,7 @@ class Host final : public link::Numbers {
   std::thread server_;
   std::vector<hawser::platform::FileDescriptor> sockets_;
   std::function<void(std::size_t)> ready_;
+  int own_ = -1;
   hawser::platform::FileDescriptor watcher_flag_;  // readable: there is something new for it
   std::atomic<bool> watcher_pauses_ = false;
   std::atomic<bool> watcher_waits_ = false;

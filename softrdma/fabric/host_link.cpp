@@ -11,6 +11,7 @@
 #include "platform/clock.hpp"
 #include "platform/process.hpp"
 #include "softrdma/fabric/letter.hpp"
+#include "softrdma/link/multicast.hpp"
 
 namespace softrdma::fabric {
 
@@ -54,6 +55,7 @@ bool HostLink::has_room(const qp::Destination& destination) {
 // Leaving packets
 
 void HostLink::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
+  if (link::is_for_group(packet.headers, address)) return send_to_group(packet, address);
   const std::optional<std::uint16_t> seat = seat_for(packet.headers);
   if (!seat) return;
   ++counters_.sent;
@@ -81,6 +83,19 @@ bool HostLink::pass_on(const qp::Arrival& arrival) {
   letter.payload.add(payload);
   if (leave_packet(host_, *seat, letter, copied_form(payload.size()), nullptr)) host_.ring(*seat);
   return true;
+}
+
+/// A copy to each process that has joined the group, this one too. Who has no room for it goes
+/// without.
+void HostLink::send_to_group(const qp::Outgoing& packet, const ibv_ah_attr& address) {
+  if (link::source_port(ports_, address) == nullptr) return;
+  const wire::Address group = link::address_of(address.grh.dgid);
+  for (std::uint16_t seat = 0; seat < host_.seats_end(); ++seat) {
+    if (!GroupFilter::may_have(host_.seat_memory(seat).groups, group) || !host_.is_alive(seat))
+      continue;
+    ++counters_.sent;
+    if (!leave(seat, packet, address)) ++counters_.without_room;
+  }
 }
 
 Form HostLink::form_for(std::uint16_t seat, const qp::Outgoing& packet) const {
@@ -195,6 +210,14 @@ void HostLink::withdraw_all() {
   host_.seat_memory(host_.seat()).epoch.fetch_add(1);
   neighbours_.wait_for_visitors();
 }
+
+// Multicast groups
+
+bool HostLink::join(const ibv_gid& gid) {
+  groups_.add(link::address_of(gid));
+  return true;
+}
+void HostLink::leave(const ibv_gid& gid) { groups_.remove(link::address_of(gid)); }
 
 // Taking packets
 

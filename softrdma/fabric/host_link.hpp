@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "softrdma/fabric/direct.hpp"
+#include "softrdma/fabric/group_filter.hpp"
 #include "softrdma/fabric/host.hpp"
 #include "softrdma/fabric/neighbours.hpp"
 #include "softrdma/fabric/xrc_targets.hpp"
@@ -33,21 +34,27 @@ class HostLink final : public link::Link {
     std::uint64_t read_bytes = 0;  // payload out of other processes' memory
     std::uint64_t gone = 0;        // payloads that were withdrawn or could not be read
     std::uint64_t malformed = 0;
+    std::uint64_t without_room = 0;  // copies for a multicast group
   };
 
   /// PORTS: those of the adapter, the first of which is port 1.
   HostLink(Host& host, std::vector<link::PortIdentity> ports)
-      : host_(host), ports_(std::move(ports)), inbox_(host.inbox(host.seat())) {}
+      : host_(host),
+        ports_(std::move(ports)),
+        inbox_(host.inbox(host.seat())),
+        groups_(host.seat_memory(host.seat()).groups) {}
 
   [[nodiscard]] std::optional<qp::Path> path_to(const ibv_ah_attr& address,
                                                 ibv_mtu mtu) const override;
   [[nodiscard]] bool has_room(const qp::Destination& destination) override;
-  /// ADDRESS is of this host: is_ours().
+  /// ADDRESS is of this host, is_ours(), or of a multicast group.
   void send(const qp::Outgoing& packet, const ibv_ah_attr& address) override;
   bool poll(link::Sink& sink, std::uint64_t now_ns) override;
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const override;
   void withdraw(std::span<const std::byte> memory) override;
   void withdraw_all() override;
+  bool join(const ibv_gid& gid) override;
+  void leave(const ibv_gid& gid) override;
   bool pass_on(const qp::Arrival& arrival) override;
   [[nodiscard]] link::XrcTargets* xrc_targets() override { return &targets_; }
   [[nodiscard]] link::DirectAccess* direct() override { return &direct_; }
@@ -81,6 +88,7 @@ class HostLink final : public link::Link {
   };
 
   // Leaving packets
+  void send_to_group(const qp::Outgoing& packet, const ibv_ah_attr& address);
   [[nodiscard]] std::optional<std::uint16_t> seat_for(const wire::Headers& headers);
   [[nodiscard]] Form form_for(std::uint16_t seat, const qp::Outgoing& packet) const;
   bool leave(std::uint16_t seat, const qp::Outgoing& packet, const ibv_ah_attr& address);
@@ -97,6 +105,7 @@ class HostLink final : public link::Link {
   Host& host_;
   const std::vector<link::PortIdentity> ports_;
   Inbox inbox_;
+  GroupFilter groups_;
   Neighbours neighbours_{host_};
   SharedXrcTargets targets_{host_};
   Direct direct_{host_, neighbours_, ports_};

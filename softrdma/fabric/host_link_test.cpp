@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "softrdma/link/multicast.hpp"
+
 namespace softrdma::fabric {
 namespace {
 
@@ -63,6 +65,18 @@ class Place final : public link::Sink {
     packet.headers.opcode = {service, Operation::send_only};
     packet.headers.destination_qp = to;
     packet.headers.sequence = sequence;
+    packet.payload.add(bytes);
+    link.send(packet, address);
+  }
+  /// A datagram to the group with GID.
+  void send_to_group(const ibv_gid& gid, std::span<const std::byte> bytes) {
+    ibv_ah_attr address{};
+    address.port_num = 1;
+    address.is_global = 1;
+    address.grh.dgid = gid;
+    qp::Outgoing packet;
+    packet.headers.opcode = {Service::unreliable_datagram, Operation::send_only};
+    packet.headers.destination_qp = link::multicast_number;
     packet.payload.add(bytes);
     link.send(packet, address);
   }
@@ -127,6 +141,70 @@ TEST_F(HostLinkTest, WhatIsNotAcknowledgedIsCopiedAtOnce) {
   here_.send(there_.number, wanted, Service::unreliable_datagram);
   ASSERT_TRUE(there_.poll());
   EXPECT_FALSE(there_.grh.has_value());
+}
+
+ibv_gid group_gid(std::uint8_t last) {
+  ibv_gid gid{};
+  gid.raw[0] = 0xff;
+  gid.raw[1] = 0x0e;
+  gid.raw[15] = last;
+  return gid;
+}
+
+TEST_F(HostLinkTest, WhatIsForAGroupComesToAllThatHaveJoinedIt) {
+  Place other(fabric_);
+  std::vector<std::byte> sent = counted_bytes(4096);
+  const std::vector<std::byte> wanted = sent;
+  for (Place* member : {&here_, &there_}) EXPECT_TRUE(member->link.join(group_gid(1)));
+  EXPECT_TRUE(other.link.join(group_gid(2)));
+  here_.send_to_group(group_gid(1), sent);
+  std::ranges::fill(sent, std::byte{0});
+  for (Place* member : {&here_, &there_}) {
+    ASSERT_TRUE(member->poll());
+    EXPECT_EQ(member->payload, wanted);
+    ASSERT_TRUE(member->grh.has_value());
+    EXPECT_EQ(link::destination_of(*member->grh), link::address_of(group_gid(1)));
+  }
+  EXPECT_FALSE(other.poll());
+  there_.link.leave(group_gid(1));
+  here_.send_to_group(group_gid(1), sent);
+  EXPECT_TRUE(here_.poll());
+  EXPECT_FALSE(there_.poll());
+}
+
+TEST_F(HostLinkTest, GroupsThatShareABitAreLeftOneByOne) {
+  // Bits are few: of so many groups some share one.
+  constexpr std::uint8_t groups = 200;
+  for (std::uint8_t i = 0; i < groups; ++i) there_.link.join(group_gid(i));
+  for (std::uint8_t i = 1; i < groups; ++i) there_.link.leave(group_gid(i));
+  here_.send_to_group(group_gid(0), counted_bytes(8));
+  EXPECT_TRUE(there_.poll());
+  there_.link.leave(group_gid(0));
+  here_.send_to_group(group_gid(0), counted_bytes(8));
+  EXPECT_FALSE(there_.poll());
+}
+
+TEST_F(HostLinkTest, AFullInboxGoesWithoutWhatIsForItsGroup) {
+  there_.link.join(group_gid(1));
+  ibv_ah_attr address{};
+  for (std::uint32_t i = 0; i <= slot_count; ++i) {
+    EXPECT_TRUE(here_.link.has_room({&address, link::multicast_number}));
+    here_.send_to_group(group_gid(1), counted_bytes(8));
+  }
+  EXPECT_EQ(here_.link.counters().without_room, 1U);
+  EXPECT_FALSE(here_.link.deadline_ns().has_value()) << "nothing is held";
+}
+
+TEST_F(HostLinkTest, WhatIsForAGroupIsNotLeftToTheDead) {
+  {
+    Place dead(fabric_);
+    dead.link.join(group_gid(1));
+  }
+  here_.send_to_group(group_gid(1), counted_bytes(8));
+  EXPECT_EQ(here_.link.counters().sent, 0U);
+  Place next(fabric_);
+  here_.send_to_group(group_gid(1), counted_bytes(8));
+  EXPECT_FALSE(next.poll()) << "its groups are its own";
 }
 
 TEST_F(HostLinkTest, WhatTheReceiverMayNotReadIsCopied) {

@@ -38,6 +38,8 @@ class Faulty final : public Link {
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const override;
   void withdraw(std::span<const std::byte> memory) override { inner_.withdraw(memory); }
   void withdraw_all() override { inner_.withdraw_all(); }
+  bool join(const ibv_gid& gid) override { return inner_.join(gid); }
+  void leave(const ibv_gid& gid) override { inner_.leave(gid); }
   bool pass_on(const qp::Arrival& arrival) override { return inner_.pass_on(arrival); }
   [[nodiscard]] XrcTargets* xrc_targets() override { return inner_.xrc_targets(); }
 

@@ -52,6 +52,11 @@ class Link {
   virtual void withdraw(std::span<const std::byte> /*memory*/) {}
   /// The same for all memory.
   virtual void withdraw_all() {}
+  /// Packets for the multicast group GID come from now on, too. False if the system refuses; then
+  /// they don't.
+  virtual bool join(const ibv_gid& /*gid*/) { return true; }
+  /// They come no more: GID was joined, once.
+  virtual void leave(const ibv_gid& /*gid*/) {}
   /// When poll() has something to do though nothing comes in; nothing: not by itself.
   [[nodiscard]] virtual std::optional<std::uint64_t> deadline_ns() const { return std::nullopt; }
   /// Passes a request to an XRC target queue pair on to the process of this host that it is for.

@@ -11,6 +11,8 @@ namespace softrdma::link {
 
 /// 0 and 1 are special in InfiniBand.
 inline constexpr std::uint32_t first_number = 16;
+/// What stands for all queue pairs of a multicast group; nobody has it.
+inline constexpr std::uint32_t multicast_number = 0xffffff;
 
 class Numbers {
  public:
@@ -25,10 +27,10 @@ class Numbers {
 class OwnNumbers final : public Numbers {
  public:
   std::optional<std::uint32_t> take() override {
-    constexpr std::uint32_t mask = 0xffffff;
-    if (taken_.size() > mask - first_number) return std::nullopt;
+    constexpr std::uint32_t most = multicast_number - 1;
+    if (taken_.size() > most - first_number) return std::nullopt;
     do {
-      last_ = last_ >= mask || last_ < first_number ? first_number : last_ + 1;
+      last_ = last_ >= most || last_ < first_number ? first_number : last_ + 1;
     } while (!taken_.insert(last_).second);
     return last_;
   }

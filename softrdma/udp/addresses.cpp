@@ -14,6 +14,7 @@
 #include <string>
 
 #include "platform/file.hpp"
+#include "softrdma/link/multicast.hpp"
 
 namespace softrdma::udp {
 
@@ -165,6 +166,17 @@ std::optional<std::uint32_t> ipv4_of(std::span<const NetworkAddress> addresses) 
 
 namespace {
 
+/// Of IPv6, on the interface that has the address OWN of IPv4, or any; zeros if there is none.
+Address neighbour_of_ipv6(std::uint32_t own, std::span<const NetworkAddress> addresses) {
+  const auto is_ipv6 = [](const NetworkAddress& one) { return !wire::is_ipv4(one.address); };
+  const auto ipv4 = std::ranges::find(addresses, address_of_number(own), &NetworkAddress::address);
+  auto found = std::ranges::find_if(addresses, [&](const NetworkAddress& one) {
+    return is_ipv6(one) && one.interface == ipv4->interface;
+  });
+  if (found == addresses.end()) found = std::ranges::find_if(addresses, is_ipv6);
+  return found == addresses.end() ? Address{} : found->address;
+}
+
 /// The addresses of both ends, or nothing.
 std::optional<wire::UdpPath> path_of(const ibv_ah_attr& address, const link::PortIdentity& port,
                                      std::span<const NetworkAddress> addresses) {
@@ -179,6 +191,12 @@ std::optional<wire::UdpPath> path_of(const ibv_ah_attr& address, const link::Por
   }
   const std::optional<std::uint32_t> own = ipv4_of(addresses);
   if (!own) return std::nullopt;
+  if (link::is_multicast(address)) {
+    path.destination = link::address_of(remote);
+    path.source = wire::is_ipv4(path.destination) ? address_of_number(*own)
+                                                  : neighbour_of_ipv6(*own, addresses);
+    return path;
+  }
   std::uint32_t destination = (*own & 0xffff0000) | address.dlid;
   if (address.is_global != 0) {
     std::memcpy(&destination, &remote.raw[12], sizeof(destination));
@@ -198,7 +216,11 @@ std::optional<Way> way_to(const ibv_ah_attr& address, const link::PortIdentity& 
   if (path->destination == Address{}) return std::nullopt;
   const auto found = std::ranges::find(addresses, path->source, &NetworkAddress::address);
   if (found == addresses.end()) return std::nullopt;
-  return Way{*path, found->interface, found->mtu};
+  Way way{*path, found->interface, found->mtu, std::nullopt};
+  // One that is for a single host has its way without that.
+  const std::uint8_t hops = address.grh.hop_limit;
+  if (link::is_multicast(path->destination) && hops != 0) way.hops = hops;
+  return way;
 }
 
 }  // namespace softrdma::udp

@@ -43,6 +43,7 @@ struct Way {
   wire::UdpPath path;
   std::uint32_t interface = 0;
   std::uint32_t ip_mtu = 0;
+  std::optional<std::uint8_t> hops;  // how many, if not as many as is usual
 };
 
 /// From PORT, of a host with ADDRESSES, to ADDRESS. Nothing if it leads nowhere.

@@ -2,9 +2,11 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "softrdma/fabric/letter.hpp"
+#include "softrdma/link/multicast.hpp"
 #include "softrdma/wire/packet.hpp"
 
 namespace softrdma::udp {
@@ -73,11 +75,10 @@ bool Junction::has_room(const qp::Destination& destination) {
 }
 
 void Junction::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
-  if (local_.is_ours(address)) {
-    local_.send(packet, address);
-  } else if (const std::optional<Way> remote = way(address)) {
-    sender_.add(packet, *remote);
-  }
+  const bool is_ours = local_.is_ours(address);
+  if (is_ours || link::is_for_group(packet.headers, address)) local_.send(packet, address);
+  if (is_ours) return;
+  if (const std::optional<Way> remote = way(address)) sender_.add(packet, *remote);
 }
 
 // In
@@ -85,9 +86,10 @@ void Junction::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
 bool Junction::poll(link::Sink& sink, std::uint64_t now_ns) {
   const bool moved = local_.poll(sink, now_ns);
   // What was left in the inbox comes before what is still in the sockets.
-  if (host_.network().is_in_use.load(std::memory_order_relaxed) == 0 || local_.has_mail())
-    return moved;
-  return empty_sockets(&sink) || moved;
+  if (local_.has_mail()) return moved;
+  bool came = empty_group_sockets(&sink);
+  if (host_.network().is_in_use.load(std::memory_order_relaxed) != 0) came |= empty_sockets(&sink);
+  return came || moved;
 }
 
 /// True if something came. One process does it at a time, so that packets stay in their order.
@@ -122,24 +124,48 @@ void Junction::deliver(const Datagram& datagram, link::Sink* sink) {
   }
   const bool is_datagram = packet->headers.opcode.service == wire::Service::unreliable_datagram;
   const fabric::Route route = is_datagram ? route_of(datagram) : fabric::Route{};
+  hand_over(*packet, is_datagram ? &route : nullptr, *seat, sink);
+}
+
+bool Junction::empty_group_sockets(link::Sink* sink) {
+  return groups_.receive([&](const Datagram& datagram) { deliver_to_group(datagram, sink); }) > 0;
+}
+
+/// What a process of this host has sent is in the inboxes already, and comes back by the system.
+void Junction::deliver_to_group(const Datagram& datagram, link::Sink* sink) {
+  const auto own = host_.addresses();
+  if (std::ranges::find(own, datagram.path.source, &fabric::NetworkAddress::address) != own.end())
+    return;
+  const std::optional<wire::Packet> packet = wire::parse(datagram.bytes);
+  if (!packet || !link::is_for_group(packet->headers)) {
+    ++counters_.malformed;
+    return;
+  }
+  const fabric::Route route = route_of(datagram);
+  hand_over(*packet, &route, host_.seat(), sink);
+}
+
+/// To the process on SEAT. ROUTE: of a datagram, else null. SINK: as of empty_sockets().
+void Junction::hand_over(const wire::Packet& packet, const fabric::Route* route, std::uint16_t seat,
+                         link::Sink* sink) {
   // Another one may have left packets since, which come first.
-  if (sink != nullptr && *seat == host_.seat() && !local_.has_mail()) {
+  if (sink != nullptr && seat == host_.seat() && !local_.has_mail()) {
     qp::Arrival arrival;
-    arrival.packet = *packet;
-    arrival.source_lid = route.source_lid;
-    if (route.has_grh) arrival.grh = route.grh;
+    arrival.packet = packet;
+    if (route != nullptr) arrival.source_lid = route->source_lid;
+    if (route != nullptr && route->has_grh) arrival.grh = route->grh;
     sink->on_arrival(arrival);
     return;
   }
   qp::Outgoing letter;
-  letter.headers = packet->headers;
-  letter.payload.add(packet->payload.at_hand());
-  if (!fabric::leave_packet(host_, *seat, letter, fabric::copied_form(letter.payload.bytes()),
-                            is_datagram ? &route : nullptr)) {
+  letter.headers = packet.headers;
+  letter.payload.add(packet.payload.at_hand());
+  if (!fabric::leave_packet(host_, seat, letter, fabric::copied_form(letter.payload.bytes()),
+                            route)) {
     ++counters_.dropped;
     return;
   }
-  host_.ring(*seat);
+  host_.ring(seat);
 }
 
 /// An XRC target queue pair outlives the process that had it last.
@@ -149,21 +175,43 @@ std::optional<std::uint16_t> Junction::seat_for(const wire::Headers& headers) co
   return host_.owner_of(headers.receive_queue);
 }
 
-/// What the receiver of DATAGRAM is told. Of InfiniBand the header is optional, and nothing tells
-/// whether the sender wanted it.
+/// What the receiver of DATAGRAM is told. Of InfiniBand the header is optional, but for a group,
+/// and nothing tells whether the sender wanted it.
 fabric::Route Junction::route_of(const Datagram& datagram) const {
   fabric::Route route{};
-  route.has_grh = ports_.front().is_ethernet;
-  if (route.has_grh) {
+  const bool is_ethernet = ports_.front().is_ethernet;
+  route.has_grh = is_ethernet || link::is_multicast(datagram.path.destination);
+  if (route.has_grh)
     route.grh = route_header(datagram.path, datagram.bytes.size() + wire::icrc_bytes);
-  } else {
+  // An address of IPv6 tells no LID.
+  if (!is_ethernet && wire::is_ipv4(datagram.path.source)) {
     std::memcpy(&route.source_lid, &datagram.path.source[14], sizeof(route.source_lid));
     route.source_lid = ntohs(route.source_lid);
   }
   return route;
 }
 
+// Multicast groups
+
+bool Junction::join(const ibv_gid& gid) {
+  local_.join(gid);
+  const wire::Address group = link::address_of(gid);
+  const std::size_t which = wire::is_ipv4(group) ? 0 : 1;
+  if (which >= host_.sockets().size() || groups_.join(group, host_.addresses())) return true;
+  local_.leave(gid);
+  return false;
+}
+
+void Junction::leave(const ibv_gid& gid) {
+  local_.leave(gid);
+  groups_.leave(link::address_of(gid));
+}
+
 void Junction::on_socket_ready(std::size_t which) {
+  if (which >= host_.sockets().size()) {
+    empty_group_sockets(nullptr);
+    return;
+  }
   // From now on those who poll look at it.
   host_.network().is_in_use.fetch_or(1U << which);
   empty_sockets(nullptr);

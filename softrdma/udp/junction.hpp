@@ -1,5 +1,6 @@
 // Junction: the way of packets to wherever they go: by inboxes to the processes of this host, else
-// by UDP. What comes by UDP is left in the inbox of the process that has the queue pair.
+// by UDP. What comes by UDP is left in the inbox of the process that has the queue pair. What is
+// for a multicast group goes both ways; what the system brings back of that is dropped.
 //
 // The processes of a host share the sockets: whoever polls empties them, one at a time, and if
 // nobody does, a thread that sleeps on them. So nothing has to be taken over when one of them dies.
@@ -19,6 +20,7 @@
 #include "softrdma/link/identity.hpp"
 #include "softrdma/link/link.hpp"
 #include "softrdma/udp/addresses.hpp"
+#include "softrdma/udp/group_sockets.hpp"
 #include "softrdma/udp/socket.hpp"
 
 namespace softrdma::udp {
@@ -53,6 +55,8 @@ class Junction final : public link::Link {
   }
   void withdraw(std::span<const std::byte> memory) override { local_.withdraw(memory); }
   void withdraw_all() override { local_.withdraw_all(); }
+  bool join(const ibv_gid& gid) override;
+  void leave(const ibv_gid& gid) override;
 
   bool pass_on(const qp::Arrival& arrival) override { return local_.pass_on(arrival); }
   [[nodiscard]] link::XrcTargets* xrc_targets() override { return local_.xrc_targets(); }
@@ -68,18 +72,25 @@ class Junction final : public link::Link {
   [[nodiscard]] const Sender::Counters& sender_counters() const { return sender_.counters(); }
   /// Whether poll() would find a packet in the inbox.
   [[nodiscard]] bool has_mail() { return local_.has_mail(); }
-  /// Something has come to socket WHICH, and nobody polls: whoever it is for wakes up and looks for
-  /// more.
+  /// Something has come to socket WHICH, or, after the last, for a group, and nobody polls: whoever
+  /// it is for wakes up and looks for more.
   void on_socket_ready(std::size_t which);
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const Receiver::Counters& receiver_counters() const { return receiver_.counters(); }
+  [[nodiscard]] const Receiver::Counters& group_counters() const { return groups_.counters(); }
+  /// A descriptor that is readable when something has come for a group of this process.
+  [[nodiscard]] int group_descriptor() const { return groups_.descriptor(); }
 
  private:
   [[nodiscard]] std::optional<Way> way(const ibv_ah_attr& address) const;
   /// SINK: for packets to this process, whose inbox is empty; null: they go there, too.
   bool empty_sockets(link::Sink* sink);
+  bool empty_group_sockets(link::Sink* sink);
   void deliver(const Datagram& datagram, link::Sink* sink);
   [[nodiscard]] std::optional<std::uint16_t> seat_for(const wire::Headers& headers) const;
+  void deliver_to_group(const Datagram& datagram, link::Sink* sink);
+  void hand_over(const wire::Packet& packet, const fabric::Route* route, std::uint16_t seat,
+                 link::Sink* sink);
   [[nodiscard]] fabric::Route route_of(const Datagram& datagram) const;
 
   fabric::Host& host_;
@@ -88,6 +99,7 @@ class Junction final : public link::Link {
   Sender sender_;
   // Those of whoever has the reader's word.
   Receiver receiver_;
+  GroupSockets groups_;
   Counters counters_;
   std::atomic<std::uint64_t> waits_for_reader_ = 0;
 };

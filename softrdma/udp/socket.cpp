@@ -31,6 +31,17 @@ bool set_option(int fd, int level, int name, int value) {
   return ::setsockopt(fd, level, name, &value, sizeof(value)) == 0;
 }
 
+/// Whether ADDRESS means something else on each link.
+bool is_of_a_link(const in6_addr& address) {
+  return IN6_IS_ADDR_LINKLOCAL(&address) || IN6_IS_ADDR_MC_LINKLOCAL(&address) ||
+         IN6_IS_ADDR_MC_NODELOCAL(&address);
+}
+bool is_of_a_link(const Address& address) {
+  in6_addr ipv6;
+  std::memcpy(&ipv6, address.data(), sizeof(ipv6));
+  return is_of_a_link(ipv6);
+}
+
 /// BYTES of a sockaddr_storage that are used.
 socklen_t fill_socket_address(const Address& address, std::uint16_t port, std::uint32_t interface,
                               sockaddr_storage* out) {
@@ -46,7 +57,7 @@ socklen_t fill_socket_address(const Address& address, std::uint16_t port, std::u
   to.sin6_family = AF_INET6;
   to.sin6_port = htons(port);
   std::memcpy(&to.sin6_addr, address.data(), sizeof(to.sin6_addr));
-  if (IN6_IS_ADDR_LINKLOCAL(&to.sin6_addr)) to.sin6_scope_id = interface;
+  if (is_of_a_link(to.sin6_addr)) to.sin6_scope_id = interface;
   return sizeof(to);
 }
 
@@ -64,41 +75,93 @@ Result<FileDescriptor> open_socket(int family) {
                                 set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) &&
                                 set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
   if (!is_set) return system_error("setting options of a UDP socket");
+  // Groups that this socket has not joined are none of its business; kernels before 4.20 can't be
+  // told so for IPv6, and what they bring is dropped.
+  if (family == AF_INET) {
+    set_option(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+  } else {
+    set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+  }
   return socket;
+}
+
+Result<void> bind_to_port(const FileDescriptor& socket, const Address& address,
+                          std::uint32_t interface) {
+  sockaddr_storage own;
+  const socklen_t bytes = fill_socket_address(address, wire::roce_port, interface, &own);
+  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&own), bytes) != 0)
+    return system_error(fmt::format("binding UDP port {}", wire::roce_port));
+  return {};
 }
 
 Result<FileDescriptor> open_bound(const Address& address, std::uint32_t interface) {
-  const bool is_ipv4 = wire::is_ipv4(address);
-  auto socket = open_socket(is_ipv4 ? AF_INET : AF_INET6);
+  auto socket = open_socket(wire::is_ipv4(address) ? AF_INET : AF_INET6);
   if (!socket.ok()) return socket;
-  sockaddr_storage own;
-  const socklen_t bytes = fill_socket_address(address, wire::roce_port, interface, &own);
-  if (::bind(socket.value().get(), reinterpret_cast<sockaddr*>(&own), bytes) != 0)
-    return system_error(fmt::format("binding UDP port {}", wire::roce_port));
+  auto bound = bind_to_port(socket.value(), address, interface);
+  if (!bound.ok()) return bound.take_error();
+  // Only now: nobody else gets this address, but sockets of our groups may have the port.
+  set_option(socket.value().get(), SOL_SOCKET, SO_REUSEPORT, 1);
   return socket;
 }
 
-/// Tells the kernel which of our addresses a packet comes from.
+Result<void> join(const FileDescriptor& socket, const Address& group, std::uint32_t interface) {
+  group_req request{};
+  request.gr_interface = interface;
+  fill_socket_address(group, 0, interface, &request.gr_group);
+  const int level = wire::is_ipv4(group) ? IPPROTO_IP : IPPROTO_IPV6;
+  if (::setsockopt(socket.get(), level, MCAST_JOIN_GROUP, &request, sizeof(request)) != 0)
+    return system_error("joining a multicast group");
+  return {};
+}
+
+/// A socket for packets to GROUP by any of INTERFACES; if the group is of a link, there is one.
+Result<FileDescriptor> open_group_socket(const Address& group,
+                                         std::span<const std::uint32_t> interfaces) {
+  auto socket = open_socket(wire::is_ipv4(group) ? AF_INET : AF_INET6);
+  if (!socket.ok()) return socket;
+  // Beside those of other processes for the same group, of this user and others, and beside the
+  // user's own for all addresses.
+  const int fd = socket.value().get();
+  if (!set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) || !set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1))
+    return system_error("setting options of a UDP socket");
+  auto done = bind_to_port(socket.value(), group, interfaces.front());
+  for (const std::uint32_t interface : interfaces)
+    if (done.ok()) done = join(socket.value(), group, interface);
+  if (!done.ok()) return done.take_error();
+  return socket;
+}
+
+/// Room for a message to the kernel beside a packet.
 template <class Info>
-void put_control(msghdr& header, int level, int type, const Info& info) {
-  header.msg_controllen = CMSG_SPACE(sizeof(info));
-  cmsghdr* const control = CMSG_FIRSTHDR(&header);
+void add_control(msghdr& header, int level, int type, const Info& info) {
+  auto* const begin = static_cast<std::byte*>(header.msg_control) + header.msg_controllen;
+  auto* const control = reinterpret_cast<cmsghdr*>(begin);
+  header.msg_controllen += CMSG_SPACE(sizeof(info));
   control->cmsg_level = level;
   control->cmsg_type = type;
   control->cmsg_len = CMSG_LEN(sizeof(info));
   std::memcpy(CMSG_DATA(control), &info, sizeof(info));
 }
 
+/// Tells the kernel which of our addresses a packet comes from.
 void put_source(msghdr& header, const Address& source, std::uint32_t interface) {
   if (wire::is_ipv4(source)) {
     in_pktinfo info{};
     std::memcpy(&info.ipi_spec_dst, &source[12], sizeof(info.ipi_spec_dst));
-    put_control(header, IPPROTO_IP, IP_PKTINFO, info);
+    add_control(header, IPPROTO_IP, IP_PKTINFO, info);
   } else {
     in6_pktinfo info{};
     std::memcpy(&info.ipi6_addr, source.data(), sizeof(info.ipi6_addr));
     info.ipi6_ifindex = interface;
-    put_control(header, IPPROTO_IPV6, IPV6_PKTINFO, info);
+    add_control(header, IPPROTO_IPV6, IPV6_PKTINFO, info);
+  }
+}
+
+void put_hops(msghdr& header, const Address& destination, int hops) {
+  if (wire::is_ipv4(destination)) {
+    add_control(header, IPPROTO_IP, IP_TTL, hops);
+  } else {
+    add_control(header, IPPROTO_IPV6, IPV6_HOPLIMIT, hops);
   }
 }
 
@@ -171,6 +234,19 @@ Result<std::vector<FileDescriptor>> open_sockets(std::span<const fabric::Network
   return out;
 }
 
+Result<std::vector<FileDescriptor>> open_group_sockets(const Address& group,
+                                                       std::span<const std::uint32_t> interfaces) {
+  const bool is_one_group = wire::is_ipv4(group) || !is_of_a_link(group);
+  const std::size_t each = is_one_group ? interfaces.size() : 1;
+  std::vector<FileDescriptor> out;
+  for (; !interfaces.empty(); interfaces = interfaces.subspan(each)) {
+    auto socket = open_group_socket(group, interfaces.first(each));
+    if (!socket.ok()) return socket.take_error();
+    out.push_back(std::move(socket.value()));
+  }
+  return out;
+}
+
 // Out
 
 void Sender::add(const qp::Outgoing& packet, const Way& way) {
@@ -202,8 +278,8 @@ void Sender::add(const qp::Outgoing& packet, const Way& way) {
   entry.header.msg_iov = entry.parts.data();
   entry.header.msg_iovlen = count;
   entry.header.msg_control = entry.control.data();
-  entry.header.msg_controllen = entry.control.size();
   put_source(entry.header, way.path.source, way.interface);
+  if (way.hops) put_hops(entry.header, way.path.destination, *way.hops);
 }
 
 void Sender::flush() {
@@ -265,14 +341,17 @@ void Receiver::prepare(std::size_t first, std::size_t count) {
 }
 
 std::size_t Receiver::receive(std::size_t which, const std::function<void(const Datagram&)>& take) {
-  if (which >= sockets_.size()) return 0;
+  return which < sockets_.size() ? receive_from(sockets_[which].get(), take) : 0;
+}
+
+std::size_t Receiver::receive_from(int fd, const std::function<void(const Datagram&)>& take) {
   if (batch_.empty()) {
     batch_.resize(batch_packets);
     messages_.resize(batch_packets);
     prepare(0, batch_packets);
   }
-  const int got = ::recvmmsg(sockets_[which].get(), messages_.data(),
-                             static_cast<unsigned>(wanted_), MSG_DONTWAIT, nullptr);
+  const int got =
+      ::recvmmsg(fd, messages_.data(), static_cast<unsigned>(wanted_), MSG_DONTWAIT, nullptr);
   const std::size_t came = got <= 0 ? 0 : static_cast<std::size_t>(got);
   // The first after a silence is not kept waiting until the kernel has found that there is no
   // other.

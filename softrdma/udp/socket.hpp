@@ -29,6 +29,11 @@ namespace softrdma::udp {
 hawser::base::Result<std::vector<hawser::platform::FileDescriptor>> open_sockets(
     std::span<const fabric::NetworkAddress> only);
 
+/// Sockets for packets to the multicast address GROUP that come by INTERFACES, as the system
+/// numbers them: one, or one of each if GROUP means another group on each link. Errors: a sentence.
+hawser::base::Result<std::vector<hawser::platform::FileDescriptor>> open_group_sockets(
+    const wire::Address& group, std::span<const std::uint32_t> interfaces);
+
 /// Packets that go out together.
 class Sender {
  public:
@@ -53,7 +58,8 @@ class Sender {
   static constexpr std::size_t batch_packets = 32;
   struct Entry {
     sockaddr_storage to;
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(in6_pktinfo))> control;
+    alignas(cmsghdr)
+        std::array<std::byte, CMSG_SPACE(sizeof(in6_pktinfo)) + CMSG_SPACE(sizeof(int))> control;
     std::array<std::byte, wire::headers_bytes_max> headers;
     std::array<std::byte, wire::padding_bytes_max + wire::icrc_bytes> trailer;
     std::array<iovec, memory::entries_max + 2> parts;
@@ -90,6 +96,8 @@ class Receiver {
   /// Gives some of what has come to socket WHICH, at most 32 packets, to TAKE, if their checksum is
   /// right. Returns how many came.
   std::size_t receive(std::size_t which, const std::function<void(const Datagram&)>& take);
+  /// The same, from the socket FD.
+  std::size_t receive_from(int fd, const std::function<void(const Datagram&)>& take);
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "softrdma/link/multicast.hpp"
+#include "softrdma/link/numbers.hpp"
 #include "softrdma/udp/addresses.hpp"
 #include "softrdma/udp/junction.hpp"
 #include "softrdma/udp/socket.hpp"
@@ -104,6 +106,7 @@ class Site final : public link::Sink {
  public:
   explicit Site(int which, bool is_ethernet = true)
       : addresses(parsed(loopback(which))),
+        fabric(fmt::format("test.udp.{}.{}", ::getpid(), ++made)),
         host(join()),
         link(*host, ports(is_ethernet)),
         number(*host->take()) {}
@@ -142,8 +145,22 @@ class Site final : public link::Sink {
     link.flush();
   }
 
+  /// A datagram to the group with GID.
+  void send_to_group(const ibv_gid& gid, std::span<const std::byte> bytes) {
+    ibv_ah_attr address{};
+    address.port_num = 1;
+    address.is_global = 1;
+    address.grh.dgid = gid;
+    qp::Outgoing packet;
+    packet.headers.opcode = {Service::unreliable_datagram, Operation::send_only};
+    packet.headers.destination_qp = link::multicast_number;
+    packet.payload.add(bytes);
+    link.send(packet, address);
+    link.flush();
+  }
+
   std::unique_ptr<Host> join() {
-    auto host_or = Host::join(fmt::format("test.udp.{}.{}", ::getpid(), ++made), [this] {
+    auto host_or = Host::join(fabric, [this] {
       auto sockets = open_sockets(addresses);
       EXPECT_TRUE(sockets.ok()) << sockets.error().sentence();
       return Network{addresses, std::move(sockets.value())};
@@ -160,6 +177,7 @@ class Site final : public link::Sink {
 
   static inline int made = 0;
   const std::vector<NetworkAddress> addresses;
+  const std::string fabric;
   std::unique_ptr<Host> host;
   Junction link;
   const std::uint32_t number;
@@ -238,6 +256,80 @@ TEST(Junction, ADatagramOfInfiniBandTellsTheLid) {
   ASSERT_TRUE(there.wait_for(1));
   EXPECT_EQ(there.source_lid, lid_of(*ipv4_of(here.addresses)));
   EXPECT_FALSE(there.grh.has_value());
+}
+
+/// A group that no other test of this host uses.
+ibv_gid test_group() {
+  const auto own = static_cast<unsigned>(::getpid());
+  return gid_of(parsed(fmt::format("239.77.{}.{}", own / 256 % 256, own % 256))[0].address);
+}
+
+TEST_F(JunctionTest, WhatIsForAGroupComesOnceToEveryHostThatHasJoinedIt) {
+  const ibv_gid group = test_group();
+  for (Site* site : {&here_, &there_}) ASSERT_TRUE(site->link.join(group));
+  const std::vector<std::byte> sent = numbered_bytes(1000);
+  for (int count = 1; count < 4; ++count) {
+    here_.send_to_group(group, sent);
+    for (Site* site : {&here_, &there_}) {
+      ASSERT_TRUE(site->wait_for(count));
+      EXPECT_EQ(site->payload, sent);
+      ASSERT_TRUE(site->grh.has_value());
+      EXPECT_EQ(link::destination_of(*site->grh), link::address_of(group));
+    }
+  }
+  // What the system brings back to the sender has come by now, too, and is not taken again.
+  EXPECT_FALSE(here_.wait_for(4));
+}
+
+TEST_F(JunctionTest, WhoHasLeftAGroupGetsNothingOfIt) {
+  const ibv_gid group = test_group();
+  ASSERT_TRUE(there_.link.join(group));
+  there_.link.leave(group);
+  here_.send_to_group(group, numbered_bytes(8));
+  // The next one comes by the same interface.
+  here_.send(there_, numbered_bytes(8));
+  ASSERT_TRUE(there_.wait_for(1));
+  EXPECT_EQ(there_.headers.opcode.service, Service::reliable_connection);
+  ASSERT_TRUE(there_.link.join(group)) << "and may join it again";
+  here_.send_to_group(group, numbered_bytes(8));
+  EXPECT_TRUE(there_.wait_for(2));
+}
+
+TEST_F(JunctionTest, AThreadLooksForWhatIsForAGroupWhileOthersPoll) {
+  const ibv_gid group = test_group();
+  ASSERT_TRUE(there_.link.join(group));
+  there_.host->watch_sockets([this](std::size_t which) { there_.link.on_socket_ready(which); },
+                             there_.link.group_descriptor());
+  for (const bool others_poll : {false, true}) {
+    // As if it were another process of that host.
+    const auto other = std::move(Host::join(there_.fabric).value());
+    other->seat_memory(other->seat()).is_polled = others_poll ? 1 : 0;
+    here_.send_to_group(group, numbered_bytes(8));
+    for (int i = 0; i < 1000 && !there_.link.has_mail(); ++i) ::usleep(1000);
+    EXPECT_TRUE(there_.link.has_mail()) << others_poll;
+    there_.link.poll(there_, 1);
+  }
+  there_.host->stop_watching();
+}
+
+TEST(Addresses, AGroupIsReachedFromAnAddressOfItsFamily) {
+  const auto own = parsed("10.7.0.1,2001:db8::1");
+  const auto groups = parsed("239.1.2.3,ff12:401b::1");
+  link::PortIdentity port;
+  port.lid = lid_of(*ipv4_of(own));
+  ibv_ah_attr address{};
+  address.is_global = 1;
+  for (const std::size_t i : {0U, 1U}) {
+    address.grh.dgid = gid_of(groups[i].address);
+    const auto way = way_to(address, port, own);
+    ASSERT_TRUE(way.has_value());
+    EXPECT_EQ(way->path.source, own[i].address);
+    EXPECT_EQ(way->path.destination, groups[i].address);
+    EXPECT_FALSE(way->hops.has_value());
+  }
+  address.grh.hop_limit = 7;
+  EXPECT_EQ(way_to(address, port, own)->hops, 7);
+  EXPECT_FALSE(way_to(address, port, std::span(own).first(1)).has_value());
 }
 
 TEST_F(JunctionTest, WhatIsForNobodyIsDropped) {

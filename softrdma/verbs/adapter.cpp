@@ -138,23 +138,25 @@ void Adapter::publish(std::uint64_t now_ns) {
   published_ns_ = now_ns;
   const qp::Requester::Counters requesters = device_.requester_counters();
   const fabric::HostLink::Counters& local = link_.local_counters();
-  host_->publish({.queue_pairs = device_.queue_pair_count(),
-                  .regions = device_.regions().size(),
-                  .region_bytes = device_.regions().bytes(),
-                  .packets_sent = device_.counters().packets_sent,
-                  .packets_received = device_.counters().packets_received,
-                  .bytes_read = local.read_bytes,
-                  .bytes_direct = link_.direct_counters().bytes,
-                  .udp_sent = link_.sender_counters().packets,
-                  .udp_received = link_.receiver_counters().packets,
-                  .repeated = requesters.repeated_packets,
-                  .timeouts = requesters.timeouts,
-                  .not_ready = requesters.not_ready,
-                  .dropped = device_.counters().without_queue_pair + local.gone + local.malformed +
-                             link_.counters().dropped + link_.counters().malformed +
-                             link_.sender_counters().refused,
-                  .wrong_checksum = link_.receiver_counters().wrong_checksum,
-                  .context_misses = device_.counters().context_misses});
+  host_->publish(
+      {.queue_pairs = device_.queue_pair_count(),
+       .regions = device_.regions().size(),
+       .region_bytes = device_.regions().bytes(),
+       .packets_sent = device_.counters().packets_sent,
+       .packets_received = device_.counters().packets_received,
+       .bytes_read = local.read_bytes,
+       .bytes_direct = link_.direct_counters().bytes,
+       .udp_sent = link_.sender_counters().packets,
+       .udp_received = link_.receiver_counters().packets + link_.group_counters().packets,
+       .repeated = requesters.repeated_packets,
+       .timeouts = requesters.timeouts,
+       .not_ready = requesters.not_ready,
+       .dropped = device_.counters().without_queue_pair + local.gone + local.malformed +
+                  local.without_room + link_.counters().dropped + link_.counters().malformed +
+                  link_.sender_counters().refused,
+       .wrong_checksum =
+           link_.receiver_counters().wrong_checksum + link_.group_counters().wrong_checksum,
+       .context_misses = device_.counters().context_misses});
 }
 
 // The thread
@@ -162,7 +164,8 @@ void Adapter::publish(std::uint64_t now_ns) {
 void Adapter::start() {
   if (thread_.joinable()) return;
   thread_ = hawser::platform::quiet_thread([this] { run(); });
-  host_->watch_sockets([this](std::size_t which) { link_.on_socket_ready(which); });
+  host_->watch_sockets([this](std::size_t which) { link_.on_socket_ready(which); },
+                       link_.group_descriptor());
 }
 
 void Adapter::run() {

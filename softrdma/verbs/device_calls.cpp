@@ -73,6 +73,9 @@ ibv_device_attr attributes_of(const Adapter& adapter) {
   out.max_res_rd_atom = out.max_qp_rd_atom * out.max_qp;
   out.atomic_cap = IBV_ATOMIC_GLOB;
   out.max_srq_wr = work_max;
+  out.max_mcast_grp = static_cast<int>(device::groups_max);
+  out.max_mcast_qp_attach = static_cast<int>(device::members_max);
+  out.max_total_mcast_qp_attach = out.max_mcast_grp * out.max_mcast_qp_attach;
   out.max_pkeys = 1;
   out.local_ca_ack_delay = 15;
   out.phys_port_cnt = adapter.port_count();

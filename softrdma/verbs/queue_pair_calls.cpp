@@ -320,6 +320,7 @@ SOFTRDMA_EXPORT int ibv_destroy_qp(ibv_qp* qp) {
   auto& object = object_of<QueuePair>(qp);
   Adapter& adapter = *object.context->adapter;
   auto lock = adapter.lock();
+  if (adapter.device().is_attached(*object.inner)) return EBUSY;
   adapter.send_all();
   // One that others have open goes on.
   if (!adapter.ignore(object.inner->number(), object)) adapter.device().destroy(*object.inner);

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "softrdma/qp/context.hpp"
 #include "softrdma/qp/test_masks.hpp"
 
 namespace softrdma::verbs {
@@ -352,6 +354,166 @@ TEST_F(Verbs, MemoryOfTheDeviceIsReachedByCallsAndKeys) {
   EXPECT_EQ(std::memcmp(ram.data(), &word, sizeof(word)), 0);
   EXPECT_EQ(ibv_dereg_mr(key), 0);
   EXPECT_EQ(ibv_free_dm(memory), 0);
+}
+
+// Multicast groups, of InfiniBand.
+
+constexpr std::uint16_t group_lid = 0xc001;
+constexpr std::uint32_t group_key = 0x1111;
+
+ibv_gid group_gid() {
+  ibv_gid gid{};
+  gid.raw[0] = 0xff;
+  gid.raw[1] = 0x12;
+  gid.raw[15] = 5;
+  return gid;
+}
+
+class Groups : public Verbs {
+ protected:
+  ibv_qp* create_datagrams(std::uint32_t queue_key = group_key) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = attributes.recv_cq = completions;
+    attributes.qp_type = IBV_QPT_UD;
+    attributes.cap.max_send_wr = attributes.cap.max_recv_wr = 8;
+    attributes.cap.max_send_sge = attributes.cap.max_recv_sge = 1;
+    ibv_qp* const qp = ibv_create_qp(domain, &attributes);
+    queue_pairs.push_back(qp);
+    ibv_qp_attr states{};
+    states.port_num = 1;
+    states.qkey = queue_key;
+    states.qp_state = IBV_QPS_INIT;
+    EXPECT_EQ(ibv_modify_qp(qp, &states, qp::ud_to_init), 0);
+    states.qp_state = IBV_QPS_RTR;
+    EXPECT_EQ(ibv_modify_qp(qp, &states, IBV_QP_STATE), 0);
+    states.qp_state = IBV_QPS_RTS;
+    EXPECT_EQ(ibv_modify_qp(qp, &states, qp::unreliable_to_rts), 0);
+    return qp;
+  }
+  /// To the group, or to one queue pair if TO is one.
+  void send(ibv_qp* from, std::uint64_t id, const ibv_qp* to = nullptr) {
+    ibv_ah_attr attributes{};
+    attributes.port_num = 1;
+    attributes.is_global = 1;
+    attributes.dlid = group_lid;
+    attributes.grh.dgid = group_gid();
+    if (to != nullptr) {
+      EXPECT_EQ(ibv_query_gid(context, 1, 0, &attributes.grh.dgid), 0);
+    }
+    ibv_ah* const address = ibv_create_ah(domain, &attributes);
+    ASSERT_NE(address, nullptr);
+    ibv_sge bytes = entry(0, 100);
+    ibv_send_wr work{};
+    work.wr_id = id;
+    work.sg_list = &bytes;
+    work.num_sge = 1;
+    work.opcode = IBV_WR_SEND;
+    work.send_flags = IBV_SEND_SIGNALED;
+    work.wr.ud = {.ah = address,
+                  .remote_qpn = to == nullptr ? 0xffffff : to->qp_num,
+                  .remote_qkey = group_key};
+    ibv_send_wr* bad = nullptr;
+    EXPECT_EQ(ibv_post_send(from, &work, &bad), 0);
+    EXPECT_EQ(ibv_destroy_ah(address), 0);
+  }
+  int attach(ibv_qp* qp) {
+    const ibv_gid gid = group_gid();
+    return ibv_attach_mcast(qp, &gid, group_lid);
+  }
+  int detach(ibv_qp* qp) {
+    const ibv_gid gid = group_gid();
+    return ibv_detach_mcast(qp, &gid, group_lid);
+  }
+};
+
+TEST_F(Groups, AMessageReachesEachThatIsAttached) {
+  ibv_qp* const sender = create_datagrams();
+  ibv_qp* const other = create_datagrams();
+  ibv_qp* const without_receive = create_datagrams();
+  ibv_qp* const with_another_key = create_datagrams(group_key + 1);
+  for (ibv_qp* qp : queue_pairs) ASSERT_EQ(attach(qp), 0);
+  ibv_qp* const not_attached = create_datagrams();
+  for (const std::size_t i : {1U, 2U}) {
+    ASSERT_EQ(post_receive(sender, 10 + i, 1000 * i, 140), 0);
+    ASSERT_EQ(post_receive(other, 20 + i, 3000 + 1000 * i, 140), 0);
+  }
+  ASSERT_EQ(post_receive(with_another_key, 30, 6000, 140), 0);
+  ASSERT_EQ(post_receive(not_attached, 40, 7000, 140), 0);
+  std::fill_n(ram.begin(), 100, 'x');
+  send(sender, 1);
+  EXPECT_EQ(poll_ids(3), (Ids{1, 11, 21})) << "the sender is attached, too";
+  for (const std::size_t place : {1000U, 4000U}) {
+    EXPECT_EQ(std::ranges::count(std::span(ram).subspan(place + qp::grh_bytes, 100), 'x'), 100);
+    ibv_grh header;
+    std::memcpy(&header, ram.data() + place, sizeof(header));
+    const ibv_gid gid = group_gid();
+    EXPECT_EQ(std::memcmp(header.dgid.raw, gid.raw, sizeof(gid.raw)), 0);
+  }
+
+  ASSERT_EQ(detach(sender), 0);
+  send(sender, 2);
+  EXPECT_EQ(poll_ids(2), (Ids{2, 22}));
+  // Nothing else has come: what is sent to one comes after it.
+  send(sender, 3, not_attached);
+  EXPECT_EQ(poll_ids(2), (Ids{3, 40}));
+  ASSERT_EQ(post_receive(without_receive, 50, 8000, 140), 0);
+  send(sender, 4, without_receive);
+  EXPECT_EQ(poll_ids(2), (Ids{4, 50}));
+  for (ibv_qp* qp : {other, without_receive, with_another_key}) EXPECT_EQ(detach(qp), 0);
+}
+
+TEST_F(Groups, WhatIsAttachedTwiceIsSoOnce) {
+  ibv_qp* const qp = create_datagrams();
+  EXPECT_EQ(attach(qp), 0);
+  EXPECT_EQ(attach(qp), 0);
+  for (const std::uint64_t id : {11U, 12U}) ASSERT_EQ(post_receive(qp, id, 1000, 140), 0);
+  send(qp, 1);
+  EXPECT_EQ(poll_ids(2), (Ids{1, 11}));
+  send(qp, 2, qp);
+  EXPECT_EQ(poll_ids(2), (Ids{2, 12}));
+  EXPECT_EQ(detach(qp), 0);
+  EXPECT_EQ(detach(qp), EINVAL);
+}
+
+TEST_F(Groups, WhoIsAttachedIsNotDestroyed) {
+  ibv_qp* const qp = create_datagrams();
+  ASSERT_EQ(attach(qp), 0);
+  EXPECT_EQ(ibv_destroy_qp(qp), EBUSY);
+  ASSERT_EQ(detach(qp), 0);
+}
+
+TEST_F(Groups, WhatIsNoGroupIsRefused) {
+  ibv_qp* const qp = create_datagrams();
+  ibv_gid gid = group_gid();
+  EXPECT_EQ(ibv_attach_mcast(create(), &gid, group_lid), EINVAL) << "of a connected one";
+  EXPECT_EQ(ibv_attach_mcast(qp, &gid, 1), EINVAL) << "a LID of a port";
+  EXPECT_EQ(ibv_attach_mcast(qp, &gid, 0xffff), EINVAL);
+  gid.raw[0] = 0xfe;
+  EXPECT_EQ(ibv_attach_mcast(qp, &gid, group_lid), EINVAL);
+  EXPECT_EQ(ibv_detach_mcast(qp, &gid, group_lid), EINVAL);
+  EXPECT_EQ(detach(qp), EINVAL) << "it is not attached";
+}
+
+TEST_F(Groups, ThereIsRoomForAsManyAsTheDeviceSays) {
+  ibv_device_attr device{};
+  ASSERT_EQ(ibv_query_device(context, &device), 0);
+  ASSERT_GT(device.max_mcast_grp, 0);
+  EXPECT_GT(device.max_mcast_qp_attach, 0);
+  EXPECT_GT(device.max_total_mcast_qp_attach, 0);
+  ibv_qp* const qp = create_datagrams();
+  const auto of_number = [](int number) {
+    ibv_gid gid = group_gid();
+    std::memcpy(&gid.raw[8], &number, sizeof(number));
+    return gid;
+  };
+  for (int i = 0; i <= device.max_mcast_grp; ++i) {
+    const ibv_gid gid = of_number(i);
+    ASSERT_EQ(ibv_attach_mcast(qp, &gid, group_lid), i < device.max_mcast_grp ? 0 : ENOMEM) << i;
+  }
+  for (int i = 0; i < device.max_mcast_grp; ++i) {
+    const ibv_gid gid = of_number(i);
+    ASSERT_EQ(ibv_detach_mcast(qp, &gid, group_lid), 0);
+  }
 }
 
 TEST_F(Verbs, AllMemoryByOneKeyIsRefused) {
