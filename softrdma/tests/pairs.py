@@ -51,9 +51,16 @@ def perftests(everything):
 UNRELIABLE_BANDWIDTH = re.compile(r"ib_send_bw -c (UC|UD)|ib_write_bw -c UC")
 
 
+# How perftest is told of a multicast group: by the bytes of its GID, which here are an address of
+# IPv4 (239.77.0.1) or IPv6 (ff0e::7701). The sender needs a GID of the same family (-x).
+IPV4_GROUP = ["-M", "0:0:0:0:0:0:0:0:0:0:255:255:239:77:0:1"]
+IPV6_GROUP = ["-M", "255:14:0:0:0:0:0:0:0:0:0:0:0:0:119:1"]
+
+
 class OneHost:
     """Both ends in one fabric of this host."""
     name = "one host"
+    groups = [IPV4_GROUP]  # by which its ends reach one another
     server = client = []
     address = "localhost"
 
@@ -81,6 +88,7 @@ class TwoNamespaces(TwoFabrics):
     name = "two name spaces"
     address = "10.94.0.1"
     mtu = 1500
+    groups = [IPV4_GROUP, [*IPV6_GROUP, "-x", "1"]]
     roce_addresses = None  # of both, if not all that they have
 
     def __init__(self):
@@ -127,6 +135,21 @@ def ucx():
 
 
 UCX_SETTINGS = {"UCX_TLS": "rc_verbs,ud_verbs,self", "UCX_NET_DEVICES": "softrdma0:1"}
+
+
+def multicast(place):
+    """Datagrams to multicast groups: no more of them than inboxes and sockets hold, as nobody tells of
+    one that is lost. Each end of a latency test has a group, which perftest chooses; those don't leave
+    a host."""
+    for group in place.groups:
+        yield ["ib_send_bw", "-g", "-c", "UD", "-n", "100", "-s", "64", *group]
+    if place.name == OneHost.name:
+        yield ["ib_send_lat", "-g", "-c", "UD", "-n", "200"]
+        yield ["ib_send_lat", "-g", "-c", "UD", "-n", "200", "-e"]
+
+
+# With InfiniBand perftest asks a subnet manager for its groups.
+MULTICAST_SETTINGS = {"SOFTRDMA_LINK": "roce"}
 
 
 def lossy(everything):

@@ -228,11 +228,15 @@ def main():
         else:
             skipped += len(programs)
             print("skipped: everything between network name spaces, which needs root")
-        for place, (command, settings) in itertools.product(places, programs):
-            if place.suits(command):
-                checks[f"{' '.join(command)} ({place.name}) {settings or ''}"] = \
-                    lambda place=place, command=command, settings=settings: \
-                    check_pair(library, command, place, settings)
+        every = [(place, command, settings)
+                 for place, (command, settings) in itertools.product(places, programs)
+                 if place.suits(command)]
+        every += [(place, command, pairs.MULTICAST_SETTINGS)
+                  for place in places for command in pairs.multicast(place)]
+        for place, command, settings in every:
+            checks[f"{' '.join(command)} ({place.name}) {settings or ''}"] = \
+                lambda place=place, command=command, settings=settings: \
+                check_pair(library, command, place, settings)
         more = run_checks(checks, options.only)
     passed, failed, skipped = (sum(both) for both in zip(more, (0, 0, skipped)))
     if options.counts:

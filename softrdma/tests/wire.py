@@ -30,8 +30,10 @@ WANTED = {
 }
 
 
-def programs():
-    """Short and long messages of every operation and service."""
+def programs(group):
+    """Short and long messages of every operation and service; datagrams to the multicast GROUP."""
+    if group:
+        yield ["ib_send_bw", "-g", "-c", "UD", "-n", "5", "-s", "64", *group]
     for kind in ("RC", "UC", "UD", "XRC"):
         for size in ("64", "4000") if kind != "UD" else ("64",):
             yield ["ib_send_lat", "-c", kind, "-n", "5", "-s", size]
@@ -72,12 +74,12 @@ def dissect(file):
     return seen
 
 
-def check(library, work, scapy, place, name, settings):
+def check(library, work, scapy, place, name, settings, group):
     file = work / f"{name}.pcapng"
     file.unlink(missing_ok=True)
     process = capture(place, file)
     try:
-        for command in programs():
+        for command in programs(group):
             pairs.run_pair(library, command, place, settings)
     finally:
         time.sleep(0.5)
@@ -133,17 +135,18 @@ def main():
     # tshark drops its rights before it writes.
     work.chmod(0o777)
     roce = {"SOFTRDMA_LINK": "roce"}
-    networks = [("infiniband", {}, None), ("roce-ipv4", roce, ("10.94.0.1", "10.94.0.2")),
-                ("roce-ipv6", roce, ("fd94::1", "fd94::2"))]
+    networks = [("infiniband", {}, None, None),
+                ("roce-ipv4", roce, ("10.94.0.1", "10.94.0.2"), pairs.IPV4_GROUP),
+                ("roce-ipv6", roce, ("fd94::1", "fd94::2"), pairs.IPV6_GROUP)]
     if os.geteuid() != 0:
         print("skipped: captures between network name spaces need root")
         skipped = len(networks)
     else:
         with pairs.TwoNamespaces() as place:
-            for name, settings, place.roce_addresses in networks:
+            for name, settings, place.roce_addresses, group in networks:
                 try:
                     check(options.library.resolve(), work, options.scapy.absolute(), place, name,
-                          settings)
+                          settings, group)
                     passed += 1
                 except pairs.Failure as failure:
                     print(f"FAILED: {failure}", file=sys.stderr)
