@@ -19,16 +19,17 @@ constexpr std::uint32_t window_packets = 64;
 /// After so many turns for nothing one asks whether the reader is alive.
 constexpr std::uint64_t patience_turns = 1000;
 
-/// The 40 bytes before a datagram: of IPv4 its header fills the last 20 (annex A17.4.5.2).
+/// The 40 bytes before a datagram: of IPv4 its header fills the last 20 (annex A17.4.5.2), unless
+/// the port is of InfiniBand, which knows no IPv4.
 std::array<std::byte, qp::grh_bytes> route_header(const wire::UdpPath& path,
-                                                  std::size_t udp_payload_bytes) {
+                                                  std::size_t udp_payload_bytes, bool is_ethernet) {
   constexpr std::uint8_t udp_protocol = 17;
   constexpr std::uint8_t hops = 64;
   constexpr std::size_t udp_header_bytes = 8;
   constexpr std::size_t ipv4_header_bytes = 20;
   const std::size_t udp_bytes = udp_header_bytes + udp_payload_bytes;
   std::array<std::byte, qp::grh_bytes> out{};
-  if (wire::is_ipv4(path.destination)) {
+  if (is_ethernet && wire::is_ipv4(path.destination)) {
     const std::uint16_t length = htons(static_cast<std::uint16_t>(ipv4_header_bytes + udp_bytes));
     out[20] = std::byte{0x45};
     std::memcpy(&out[22], &length, sizeof(length));
@@ -182,7 +183,7 @@ fabric::Route Junction::route_of(const Datagram& datagram) const {
   const bool is_ethernet = ports_.front().is_ethernet;
   route.has_grh = is_ethernet || link::is_multicast(datagram.path.destination);
   if (route.has_grh)
-    route.grh = route_header(datagram.path, datagram.bytes.size() + wire::icrc_bytes);
+    route.grh = route_header(datagram.path, datagram.bytes.size() + wire::icrc_bytes, is_ethernet);
   // An address of IPv6 tells no LID.
   if (!is_ethernet && wire::is_ipv4(datagram.path.source)) {
     std::memcpy(&route.source_lid, &datagram.path.source[14], sizeof(route.source_lid));
