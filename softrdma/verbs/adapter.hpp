@@ -1,8 +1,8 @@
-// Adapter: a device as a program of the verbs sees it: its name and limits, its lock and clock, its
-// seat among the processes of the host, and a thread that drives it while nobody polls.
+// Adapter: a device as a program of the verbs sees it: its ports and limits, its lock and events.
+// What it is attached to, a host or a simulation, gives it the rest.
 //
-// Ownership: one per device and process, until the process ends. Threads: every member but the
-// constant ones is used under lock().
+// Ownership: of what it is attached to. Threads: every member but the constant ones is used under
+// lock().
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -12,29 +12,22 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
-#include "platform/clock.hpp"
 #include "softrdma/device/device.hpp"
-#include "softrdma/fabric/host.hpp"
-#include "softrdma/fabric/xrc_domains.hpp"
-#include "softrdma/link/faulty.hpp"
 #include "softrdma/link/identity.hpp"
-#include "softrdma/udp/junction.hpp"
+#include "softrdma/link/xrc_domains.hpp"
+#include "softrdma/verbs/attachment.hpp"
 
 namespace softrdma::verbs {
 
 struct AdapterSettings {
-  std::uint64_t secret = 0;  // random: of memory keys
-  bool is_ethernet = false;
-  std::uint8_t ports = 1;
+  std::uint64_t secret = 0;  // random, but for simulation: of memory keys
   std::uint32_t queue_pairs_max = 1U << 23;
-  std::uint32_t context_entries = 1024;  // of the model of an adapter's cache
-  link::Faults faults;
-  std::uint64_t seed = 0;  // of the faults
+  // Of the model of an adapter's cache: its size, and what a miss takes, in simulated time.
+  std::uint32_t context_entries = 1024;
+  std::uint64_t context_miss_ns = 0;
 };
 
 /// Told of events of the queue pairs that it has.
@@ -46,39 +39,43 @@ class EventListener {
 
 class Adapter final : private device::DeviceListener {
  public:
-  Adapter(const AdapterSettings& settings, std::unique_ptr<fabric::Host> host);
+  Adapter(const AdapterSettings& settings, std::unique_ptr<Attachment> attachment);
   ~Adapter() override;
   Adapter(const Adapter&) = delete;
   Adapter& operator=(const Adapter&) = delete;
 
   // Constant
-  [[nodiscard]] std::uint64_t guid() const { return guid_; }
+  [[nodiscard]] std::uint64_t guid() const { return attachment_->guid(); }
   /// Null if there is no port NUMBER, counted from 1.
   [[nodiscard]] const link::PortIdentity* port(std::uint32_t number) const {
     return number == 0 || number > ports_.size() ? nullptr : &ports_[number - 1];
   }
   [[nodiscard]] std::uint32_t queue_pairs_max() const { return settings_.queue_pairs_max; }
-  [[nodiscard]] std::uint8_t port_count() const { return settings_.ports; }
-  [[nodiscard]] static std::uint64_t now_ns() { return hawser::platform::monotonic_ns(); }
+  [[nodiscard]] std::uint8_t port_count() const { return static_cast<std::uint8_t>(ports_.size()); }
+  [[nodiscard]] std::uint64_t now_ns() const { return attachment_->now_ns(); }
+  /// What the clock on the wall shows, since 1970.
+  [[nodiscard]] std::uint64_t wall_ns() const { return attachment_->wall_ns(); }
+  /// The device is driven while the program waits, so that waiting has an end.
+  [[nodiscard]] bool has_thread() const { return attachment_->has_thread(); }
 
   /// Held for as long as anything below is used.
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
   /// What fork() locked, in parent and child.
   void unlock_after_fork() { mutex_.unlock(); }
   /// In a child of fork().
-  void lose() { host_->forget_in_child(); }
+  void lose() { attachment_->lose(); }
   [[nodiscard]] device::Device& device() { return device_; }
   /// Once around; true if anything moved.
-  bool drive();
-  /// Sends what is ready after QUEUE_PAIR got work, but not for ever; what is left then is the
-  /// thread's.
+  bool drive() { return attachment_->drive(device_); }
+  /// Sends what is ready after QUEUE_PAIR got work, but not for ever; what is left then goes
+  /// later, by itself.
   void send_for(qp::QueuePair& queue_pair);
   /// Nothing waits to be sent any more.
   void send_all();
   /// The process ends; its answers go out. Not under lock(), which it may have died with.
   void end();
   /// A program has opened the device: from now on it is driven, whether somebody polls or not.
-  void start();
+  void start() { attachment_->start(device_, mutex_); }
   /// A program polls, so that others need not drive. True: it should yield its core for a moment.
   bool note_poll(bool found_something);
   /// A completion queue got armed (+1), or is so no more (-1). While one is, the program may wait
@@ -91,49 +88,27 @@ class Adapter final : private device::DeviceListener {
   /// Whether there is a way to ADDRESS.
   [[nodiscard]] bool reaches(const ibv_ah_attr& address) const;
   /// There are sockets for packets to other hosts.
-  [[nodiscard]] bool has_network() const { return !host_->sockets().empty(); }
+  [[nodiscard]] bool has_network() const { return attachment_->has_network(); }
 
   /// Events of queue pair NUMBER go to LISTENER too, until ignore().
   void listen(std::uint32_t number, EventListener& listener);
   /// Returns whether anybody listens still.
   bool ignore(std::uint32_t number, EventListener& listener);
-  [[nodiscard]] link::XrcDomains& xrc_domains() { return xrc_domains_; }
+  [[nodiscard]] link::XrcDomains& xrc_domains() { return attachment_->xrc_domains(); }
 
  private:
-  /// What the thread did when it could drive: nothing, as the program does, or nothing to do.
-  enum class Turn : std::uint8_t { left, idle, moved };
-
   void on_event(qp::QueuePair& queue_pair, ibv_event_type event) override;
-  void run();
-  void sleep();
-  Turn take_turn();
-  void linger();
-  void ring();
-  void leave_to_thread();
-  link::Link& outermost_link();
-  void publish(std::uint64_t now_ns);
 
   const AdapterSettings settings_;
-  const std::unique_ptr<fabric::Host> host_;
-  const std::uint64_t guid_;
-  fabric::SeatMemory& seat_;
-  const std::vector<link::PortIdentity> ports_;
+  const std::unique_ptr<Attachment> attachment_;
+  const std::vector<link::PortIdentity>& ports_;
+  std::atomic<std::uint32_t>& is_polled_;  // the program polls, as far as is known
   std::mutex mutex_;
-  udp::Junction link_;
-  std::optional<link::Faulty> faulty_;  // around it, if there are faults
   device::Device device_;
   std::unordered_multimap<std::uint32_t, EventListener*> listeners_;
-  fabric::SharedXrcDomains xrc_domains_{*host_};
   std::condition_variable changed_;
-  std::uint64_t published_ns_ = 0;
   int empty_polls_ = 0;  // in a row
   int armed_ = 0;        // completion queues
-
-  std::thread thread_;
-  std::atomic<std::uint64_t> polled_ns_ = 0;  // when the program drove last
-  std::uint64_t watch_ns_ = 1;                // how long it leaves the device to whoever polls
-  std::atomic<std::uint64_t> wakes_ns_ = 0;   // when the thread wakes by itself
-  std::atomic<bool> is_ending_ = false;
 };
 
 }  // namespace softrdma::verbs

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "platform/clock.hpp"
 #include "softrdma/verbs/calls.hpp"
 #include "softrdma/verbs/objects.hpp"
 #include "softrdma/verbs/process.hpp"
@@ -62,11 +63,8 @@ void fill_extended(ibv_cq_ex& cq) {
   cq.read_dlid_path_bits = [](ibv_cq_ex* from) { return current_of(from).wc.dlid_path_bits; };
   cq.read_completion_ts = [](ibv_cq_ex* from) { return current_of(from).time_ns; };
   cq.read_completion_wallclock_ns = [](ibv_cq_ex* from) {
-    timespec wall{};
-    ::clock_gettime(CLOCK_REALTIME, &wall);
-    const auto wall_ns = static_cast<std::uint64_t>(wall.tv_sec) * 1000000000 +
-                         static_cast<std::uint64_t>(wall.tv_nsec);
-    return wall_ns - (Adapter::now_ns() - current_of(from).time_ns);
+    const Adapter& adapter = *queue_of(from).context->adapter;
+    return adapter.wall_ns() - (adapter.now_ns() - current_of(from).time_ns);
   };
 }
 

@@ -164,10 +164,10 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
 }
 
 /// The clock of the time stamps, as it is now.
-int query_rt_values(ibv_context* /*context*/, ibv_values_ex* values) {
+int query_rt_values(ibv_context* context, ibv_values_ex* values) {
   constexpr std::uint64_t second_ns = 1000000000;
   if ((values->comp_mask & ~unsigned{IBV_VALUES_MASK_RAW_CLOCK}) != 0) return EINVAL;
-  const std::uint64_t now_ns = Adapter::now_ns();
+  const std::uint64_t now_ns = Context::of(context).adapter->now_ns();
   values->raw_clock.tv_sec = static_cast<time_t>(now_ns / second_ns);
   values->raw_clock.tv_nsec = static_cast<long>(now_ns % second_ns);
   return 0;

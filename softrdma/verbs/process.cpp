@@ -18,6 +18,7 @@
 #include "platform/file.hpp"
 #include "softrdma/udp/addresses.hpp"
 #include "softrdma/udp/socket.hpp"
+#include "softrdma/verbs/host_attachment.hpp"
 
 namespace softrdma::verbs {
 namespace {
@@ -117,6 +118,7 @@ fabric::Network open_network(const Addresses& chosen) {
 
 /// Null, and a sentence on standard error, if it can't be had.
 std::unique_ptr<ListedDevice> make_device(int index, AdapterSettings settings,
+                                          const HostSettings& host_settings,
                                           const Addresses& chosen) {
   auto host = fabric::Host::join(fabric_of(index), [&] { return open_network(chosen); });
   if (!host.ok()) {
@@ -128,7 +130,8 @@ std::unique_ptr<ListedDevice> make_device(int index, AdapterSettings settings,
   auto device = std::make_unique<ListedDevice>();
   device->index = index;
   // Until the process ends: programs end with everything open.
-  device->adapter = new Adapter(settings, std::move(host.value()));
+  device->adapter = new Adapter(
+      settings, std::make_unique<HostAttachment>(host_settings, std::move(host.value())));
   ibv_device& visible = device->visible;
   visible.node_type = IBV_NODE_CA;
   visible.transport_type = IBV_TRANSPORT_IB;
@@ -178,18 +181,20 @@ std::optional<Devices> make_devices() {
       !contexts)
     return std::nullopt;
   const AdapterSettings settings{.secret = 0,
-                                 .is_ethernet = *ethernet,
-                                 .ports = static_cast<std::uint8_t>(*ports),
                                  .queue_pairs_max = static_cast<std::uint32_t>(*queue_pairs),
                                  .context_entries = static_cast<std::uint32_t>(*contexts),
-                                 .faults = *wanted_faults,
-                                 .seed = static_cast<std::uint64_t>(*seed)};
+                                 .context_miss_ns = 0};
+  const HostSettings host_settings{.is_ethernet = *ethernet,
+                                   .ports = static_cast<std::uint8_t>(*ports),
+                                   .faults = *wanted_faults,
+                                   .seed = static_cast<std::uint64_t>(*seed)};
   Devices devices;
   for (int i = 0; i < *count; ++i) {
     // Of several devices each has an address of its own.
     const auto own = static_cast<std::size_t>(i);
     const bool is_shared = *count == 1 || own >= addresses->size();
-    auto device = make_device(i, settings, is_shared ? *addresses : Addresses{(*addresses)[own]});
+    auto device = make_device(i, settings, host_settings,
+                              is_shared ? *addresses : Addresses{(*addresses)[own]});
     if (device == nullptr) return std::nullopt;
     devices.push_back(std::move(device));
   }
