@@ -445,7 +445,7 @@ void Host::ring(std::uint16_t seat) const {
 std::optional<std::uint32_t> Host::take() {
   for (std::uint32_t tries = 0; tries <= wire::number_mask; ++tries) {
     const std::uint32_t number = (block_->last_number.fetch_add(1) + 1) & wire::number_mask;
-    if (number < link::first_number) continue;
+    if (number < link::first_number || number == link::multicast_number) continue;
     std::uint16_t nobody = 0;
     if (block_->owners[number].compare_exchange_strong(nobody,
                                                        static_cast<std::uint16_t>(seat_ + 1)))
