@@ -1,9 +1,15 @@
 // How a way between devices misbehaves on purpose.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace softrdma::link {
+
+/// SHARE: from 0 to 1.
+inline std::uint32_t of_a_million(double share) {
+  return static_cast<std::uint32_t>(std::lround(share * 1e6));
+}
 
 /// Of a million packets, how many.
 struct Faults {

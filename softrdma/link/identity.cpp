@@ -5,6 +5,15 @@
 
 namespace softrdma::link {
 
+ibv_gid link_local_gid(std::uint64_t interface) {
+  ibv_gid gid{};
+  gid.raw[0] = 0xfe;
+  gid.raw[1] = 0x80;
+  for (std::size_t i = 0; i < 8; ++i)
+    gid.raw[8 + i] = static_cast<std::uint8_t>(interface >> (56 - 8 * i));
+  return gid;
+}
+
 bool PortIdentity::has(const ibv_gid& gid) const {
   return std::ranges::any_of(gids, [&](const ibv_gid& own) {
     return std::memcmp(own.raw, gid.raw, sizeof(gid.raw)) == 0;

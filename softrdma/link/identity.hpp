@@ -9,6 +9,9 @@
 
 namespace softrdma::link {
 
+/// Of a port whose number is INTERFACE, on any network of InfiniBand.
+ibv_gid link_local_gid(std::uint64_t interface);
+
 struct PortIdentity {
   bool is_ethernet = false;  // RoCE; else InfiniBand
   std::uint16_t lid = 0;     // 0 on Ethernet

@@ -146,7 +146,7 @@ Result<std::vector<NetworkAddress>> parse_addresses(std::string_view text) {
     const std::optional<Address> address = parse(one);
     if (!address)
       return Error(ErrorClass::other,
-                   fmt::format("softrdma: SOFTRDMA_ADDRESS has '{}', which is no IP address", one));
+                   fmt::format("softrdma: the addresses have '{}', which is no IP address", one));
     out.push_back(located(*address, known));
   }
   return out;

@@ -72,7 +72,8 @@ class Adapter final : private device::DeviceListener {
   void send_for(qp::QueuePair& queue_pair);
   /// Nothing waits to be sent any more.
   void send_all();
-  /// The process ends; its answers go out. Not under lock(), which it may have died with.
+  /// The process ends; its answers go out. Not under lock(), which it may have died
+  /// with.
   void end();
   /// A program has opened the device: from now on it is driven, whether somebody polls or not.
   void start() { attachment_->start(device_, mutex_); }

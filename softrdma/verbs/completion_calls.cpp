@@ -192,6 +192,7 @@ SOFTRDMA_EXPORT ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) 
   if (is_lost()) return refuse(ENODEV);
   auto channel = std::make_unique<Channel>();
   if (channel->events.descriptor() < 0) return refuse(EMFILE);
+  if (!Context::of(context).adapter->has_thread()) channel->events.never_wait();
   channel->handle.visible = {.context = context, .fd = channel->events.descriptor(), .refcnt = 0};
   channel->handle.object = channel.get();
   return &channel.release()->handle.visible;

@@ -18,8 +18,6 @@ namespace {
 constexpr std::uint16_t default_partition = 0xffff;
 constexpr std::uint32_t vendor = 0x025344;  // locally administered: nobody's OUI
 
-ListedDevice& listed(ibv_device* device) { return *reinterpret_cast<ListedDevice*>(device); }
-
 void fill_tables(verbs_context& context) {
   context.sz = sizeof(verbs_context);
   context.query_port = query_port;
@@ -188,20 +186,25 @@ SOFTRDMA_EXPORT void ibv_free_device_list(ibv_device** list) { std::free(list); 
 
 SOFTRDMA_EXPORT const char* ibv_get_device_name(ibv_device* device) { return device->name; }
 
-SOFTRDMA_EXPORT int ibv_get_device_index(ibv_device* device) { return listed(device).index; }
+SOFTRDMA_EXPORT int ibv_get_device_index(ibv_device* device) {
+  return ListedDevice::of(device).index;
+}
 
 SOFTRDMA_EXPORT __be64 ibv_get_device_guid(ibv_device* device) {
-  return htobe64(listed(device).adapter->guid());
+  return htobe64(ListedDevice::of(device).adapter->guid());
 }
 
 SOFTRDMA_EXPORT ibv_context* ibv_open_device(ibv_device* device) {
   if (is_lost()) return refuse(ENODEV);
   auto context = std::make_unique<Context>();
   if (context->events.descriptor() < 0 || !context->descriptor.is_open()) return refuse(EMFILE);
-  context->adapter = listed(device).adapter;
+  ListedDevice& listed = ListedDevice::of(device);
+  context->adapter = listed.adapter.get();
+  if (!context->adapter->has_thread()) context->events.never_wait();
   {
     const auto lock = context->adapter->lock();
     context->adapter->start();
+    ++listed.contexts;
   }
   fill_tables(context->visible);
   ibv_context& visible = context->visible.context;
@@ -214,7 +217,10 @@ SOFTRDMA_EXPORT ibv_context* ibv_open_device(ibv_device* device) {
 }
 
 SOFTRDMA_EXPORT int ibv_close_device(ibv_context* context) {
+  ListedDevice& listed = ListedDevice::of(context->device);
   delete &Context::of(context);
+  const auto lock = listed.adapter->lock();
+  --listed.contexts;
   return 0;
 }
 

@@ -5,6 +5,7 @@
 // without.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -22,6 +23,9 @@ class EventQueue {
  public:
   /// Negative if the system has no more.
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+
+  /// wait() does not: what is not there is EAGAIN.
+  void never_wait() { ::fcntl(descriptor(), F_SETFL, O_NONBLOCK); }
 
   void push(const Event& event) {
     events_.push_back(event);

@@ -18,16 +18,6 @@ constexpr std::uint64_t watch_ns_max = 1'000'000;
 constexpr std::uint64_t recently_ns = 5'000;
 constexpr std::uint64_t publish_every_ns = 100'000'000;
 constexpr std::uint64_t linger_ns = 50'000;
-constexpr std::uint64_t link_local_prefix = 0xfe80000000000000;
-
-ibv_gid gid_of(std::uint64_t prefix, std::uint64_t interface) {
-  ibv_gid gid{};
-  for (std::size_t i = 0; i < 8; ++i) {
-    gid.raw[i] = static_cast<std::uint8_t>(prefix >> (56 - 8 * i));
-    gid.raw[8 + i] = static_cast<std::uint8_t>(interface >> (56 - 8 * i));
-  }
-  return gid;
-}
 
 /// Locally administered; its low half is the address, by which other hosts find it.
 std::uint64_t guid_of(const fabric::Host& host) {
@@ -53,7 +43,7 @@ std::vector<link::PortIdentity> ports_of(const HostSettings& settings, const fab
       port.lid = static_cast<std::uint16_t>((ipv4 ? udp::lid_of(*ipv4) : 1) + i);
     }
     if (port.gids.empty())
-      port.gids = {gid_of(link_local_prefix, guid_of(host) + (std::uint64_t{i} << 32))};
+      port.gids = {link::link_local_gid(guid_of(host) + (std::uint64_t{i} << 32))};
     if (host.sockets().empty()) continue;
     for (const fabric::NetworkAddress& address : addresses)
       port.mtu = std::min(port.mtu, udp::payload_mtu(address.mtu));

@@ -35,14 +35,6 @@ Object& object_of(Visible* visible) {
   return *reinterpret_cast<typename Object::HandleType*>(visible)->object;
 }
 
-/// A device of the list. UCX reads past ibv_device, as if it were the larger structure of drivers.
-struct ListedDevice {
-  ibv_device visible{};
-  std::byte padding[512]{};
-  Adapter* adapter = nullptr;
-  int index = 0;
-};
-
 struct Context {
   // The last member of verbs_context is the ibv_context.
   verbs_context visible{};

@@ -1,30 +1,23 @@
 #include "softrdma/verbs/process.hpp"
 
-#include <fmt/format.h>
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <climits>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
-#include "platform/file.hpp"
 #include "softrdma/udp/addresses.hpp"
-#include "softrdma/udp/socket.hpp"
-#include "softrdma/verbs/host_attachment.hpp"
 
 namespace softrdma::verbs {
 namespace {
-
-constexpr int devices_max = 64;
-constexpr int ports_max = 16;
 
 bool lost = false;
 
@@ -49,7 +42,7 @@ std::optional<std::uint32_t> share_from(const char* name) {
   double value = -1;
   const auto [end, error] = std::from_chars(view.begin(), view.end(), value);
   if (error == std::errc() && end == view.end() && 0 <= value && value <= 1)
-    return static_cast<std::uint32_t>(std::lround(value * 1e6));
+    return link::of_a_million(value);
   std::fprintf(stderr, "softrdma: %s is \"%s\"; it has to be a number from 0 to 1\n", name, text);
   return std::nullopt;
 }
@@ -78,19 +71,6 @@ std::optional<bool> is_ethernet() {
   return std::nullopt;
 }
 
-std::uint64_t random_number() {
-  std::uint64_t number = 0;
-  hawser::platform::random_bytes(std::as_writable_bytes(std::span(&number, 1)));
-  return number;
-}
-
-/// What the processes share that name the same fabric; an empty name is one for this process alone.
-std::string fabric_of(int index) {
-  const char* const text = std::getenv("SOFTRDMA_FABRIC");
-  const std::string name(text == nullptr ? "default" : text);
-  return name.empty() ? name : fmt::format("{}.{}", name, index);
-}
-
 using Addresses = std::vector<fabric::NetworkAddress>;
 
 /// Those that the environment names; empty: all that there are.
@@ -102,70 +82,68 @@ std::optional<Addresses> chosen_addresses() {
   return std::nullopt;
 }
 
-/// The way to other hosts. Without sockets there is none: another fabric, or another program, has
-/// them.
-fabric::Network open_network(const Addresses& chosen) {
-  fabric::Network network;
-  network.addresses = chosen.empty() ? udp::addresses_of_host() : chosen;
-  auto sockets = udp::open_sockets(chosen);
-  if (sockets.ok()) {
-    network.sockets = std::move(sockets.value());
-  } else if (!chosen.empty()) {
-    std::fprintf(stderr, "%s; only this host is reached\n", sockets.error().sentence().c_str());
-  }
-  return network;
+std::string fabric_name() {
+  const char* const text = std::getenv("SOFTRDMA_FABRIC");
+  return text == nullptr ? "default" : text;
 }
 
 /// Null, and a sentence on standard error, if it can't be had.
-std::unique_ptr<ListedDevice> make_device(int index, AdapterSettings settings,
-                                          const HostSettings& host_settings,
-                                          const Addresses& chosen) {
-  auto host = fabric::Host::join(fabric_of(index), [&] { return open_network(chosen); });
-  if (!host.ok()) {
-    std::fprintf(stderr, "%s\n", host.error().sentence().c_str());
+std::unique_ptr<ListedDevice> make_device(int index, const HostDeviceSettings& settings) {
+  std::optional<hawser::base::Error> no_network;
+  auto device = make_host_device(index, settings, &no_network);
+  if (!device.ok()) {
+    std::fprintf(stderr, "%s\n", device.error().sentence().c_str());
     return nullptr;
   }
-  settings.secret = random_number();
-
-  auto device = std::make_unique<ListedDevice>();
-  device->index = index;
-  // Until the process ends: programs end with everything open.
-  device->adapter = new Adapter(
-      settings, std::make_unique<HostAttachment>(host_settings, std::move(host.value())));
-  ibv_device& visible = device->visible;
-  visible.node_type = IBV_NODE_CA;
-  visible.transport_type = IBV_TRANSPORT_IB;
-  std::snprintf(visible.name, sizeof(visible.name), "softrdma%d", index);
-  std::snprintf(visible.dev_name, sizeof(visible.dev_name), "uverbs%d", index);
-  std::snprintf(visible.dev_path, sizeof(visible.dev_path), "/sys/class/infiniband_verbs/uverbs%d",
-                index);
-  std::snprintf(visible.ibdev_path, sizeof(visible.ibdev_path), "/sys/class/infiniband/%s",
-                visible.name);
-  return device;
+  // Who named no addresses may not need any.
+  if (no_network && !settings.addresses.empty())
+    std::fprintf(stderr, "%s; only this host is reached\n", no_network->sentence().c_str());
+  return std::move(device.value());
 }
 
 using Devices = std::vector<std::unique_ptr<ListedDevice>>;
 
-const Devices* known = nullptr;  // all that there are, for whoever must not make them
+const Devices* known = nullptr;  // all of the list, for whoever must not make them
+
+/// Those that no list shows. Never destroyed: other threads may use it while the process ends.
+struct OwnDevices {
+  std::mutex mutex;
+  std::vector<ListedDevice*> devices;
+};
+
+OwnDevices& own_devices() {
+  static auto* const own = new OwnDevices;
+  return *own;
+}
+
+/// VISIT(adapter) for each of the process. Under the mutex of own devices.
+template <class Visit>
+void for_each_adapter(Visit&& visit) {
+  if (known != nullptr)
+    for (const auto& device : *known) visit(*device->adapter);
+  for (ListedDevice* device : own_devices().devices) visit(*device->adapter);
+}
 
 /// A child gets every lock free, so that destroying what it inherited does not wait for ever; but
 /// it has no device any more.
-void handle_forks(const Devices& devices) {
-  known = &devices;
+void handle_forks() {
   const auto lock_all = [] {
-    for (const auto& device : *known) device->adapter->lock().release();
+    own_devices().mutex.lock();
+    for_each_adapter([](Adapter& adapter) { adapter.lock().release(); });
   };
   const auto unlock_all = [] {
-    for (const auto& device : *known) device->adapter->unlock_after_fork();
+    for_each_adapter([](Adapter& adapter) { adapter.unlock_after_fork(); });
+    own_devices().mutex.unlock();
   };
   const auto lose_all = [] {
     lost = true;
-    for (const auto& device : *known) {
-      device->adapter->unlock_after_fork();
-      device->adapter->lose();
-    }
+    for_each_adapter([](Adapter& adapter) {
+      adapter.unlock_after_fork();
+      adapter.lose();
+    });
+    own_devices().mutex.unlock();
   };
-  ::pthread_atfork(lock_all, unlock_all, lose_all);
+  [[maybe_unused]] static const int once = ::pthread_atfork(lock_all, unlock_all, lose_all);
 }
 
 std::optional<Devices> make_devices() {
@@ -175,26 +153,32 @@ std::optional<Devices> make_devices() {
   const std::optional<Addresses> addresses = chosen_addresses();
   const std::optional<link::Faults> wanted_faults = faults();
   const std::optional<int> seed = number_from("SOFTRDMA_SEED", 0, INT_MAX);
-  const std::optional<int> contexts = number_from("SOFTRDMA_CONTEXTS", 1, 1 << 24, 1024);
-  const std::optional<int> queue_pairs = number_from("SOFTRDMA_MAX_QP", 1, 1 << 23, 1 << 23);
+  const std::optional<int> contexts = number_from("SOFTRDMA_CONTEXTS", 1, contexts_max, 1024);
+  const std::optional<int> queue_pairs =
+      number_from("SOFTRDMA_MAX_QP", 1, queue_pairs_limit, queue_pairs_limit);
   if (!count || !ports || !ethernet || !addresses || !wanted_faults || !seed || !queue_pairs ||
       !contexts)
     return std::nullopt;
-  const AdapterSettings settings{.secret = 0,
-                                 .queue_pairs_max = static_cast<std::uint32_t>(*queue_pairs),
-                                 .context_entries = static_cast<std::uint32_t>(*contexts),
-                                 .context_miss_ns = 0};
-  const HostSettings host_settings{.is_ethernet = *ethernet,
-                                   .ports = static_cast<std::uint8_t>(*ports),
-                                   .faults = *wanted_faults,
-                                   .seed = static_cast<std::uint64_t>(*seed)};
+  HostDeviceSettings settings{
+      .fabric = fabric_name(),
+      .index_in_fabric = 0,
+      .addresses = {},
+      .adapter = {.secret = 0,
+                  .queue_pairs_max = static_cast<std::uint32_t>(*queue_pairs),
+                  .context_entries = static_cast<std::uint32_t>(*contexts),
+                  .context_miss_ns = 0},
+      .host = {.is_ethernet = *ethernet,
+               .ports = static_cast<std::uint8_t>(*ports),
+               .faults = *wanted_faults,
+               .seed = static_cast<std::uint64_t>(*seed)}};
   Devices devices;
   for (int i = 0; i < *count; ++i) {
     // Of several devices each has an address of its own.
     const auto own = static_cast<std::size_t>(i);
     const bool is_shared = *count == 1 || own >= addresses->size();
-    auto device = make_device(i, settings, host_settings,
-                              is_shared ? *addresses : Addresses{(*addresses)[own]});
+    settings.index_in_fabric = i;
+    settings.addresses = is_shared ? *addresses : Addresses{(*addresses)[own]};
+    auto device = make_device(i, settings);
     if (device == nullptr) return std::nullopt;
     devices.push_back(std::move(device));
   }
@@ -207,7 +191,12 @@ const Devices* devices() {
   // Never destroyed: other threads may use them while the process ends.
   static const auto* const made = [] {
     const auto* const all = new std::optional<Devices>(make_devices());
-    if (*all) handle_forks(**all);
+    if (*all) {
+      handle_forks();
+      // Not between what fork() does before and after.
+      const std::lock_guard guard(own_devices().mutex);
+      known = &**all;
+    }
     return all;
   }();
   if (!*made) errno = EINVAL;
@@ -222,14 +211,33 @@ bool is_device_node(std::string_view path) {
                              [&](const auto& device) { return path == device->visible.dev_name; });
 }
 
+int next_own_index() {
+  static std::atomic<int> next = devices_max;
+  return next++;
+}
+
+void remember(ListedDevice& device) {
+  handle_forks();
+  OwnDevices& own = own_devices();
+  const std::lock_guard guard(own.mutex);
+  own.devices.push_back(&device);
+}
+
+void forget(ListedDevice& device) {
+  OwnDevices& own = own_devices();
+  const std::lock_guard guard(own.mutex);
+  std::erase(own.devices, &device);
+}
+
 bool is_lost() { return lost; }
 
 namespace {
 
 /// A program that has what it wanted may end at once, and its peers have not heard that it has.
 __attribute__((destructor)) void send_the_last() {
-  if (known == nullptr || lost) return;
-  for (const auto& device : *known) device->adapter->end();
+  if (lost) return;
+  const std::lock_guard guard(own_devices().mutex);
+  for_each_adapter([](Adapter& adapter) { adapter.end(); });
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 //   SOFTRDMA_ADDRESS   by which other hosts find this one, several with commas (all that it has)
 //   SOFTRDMA_MAX_QP    queue pairs of a process (8388608)
 //   SOFTRDMA_CONTEXTS  queue pairs in the cache that an adapter would have (1024): counted, not
-//   felt SOFTRDMA_LOSS, SOFTRDMA_DUPLICATE, SOFTRDMA_REORDER, SOFTRDMA_FLIP
+//   felt
+//   SOFTRDMA_LOSS, SOFTRDMA_DUPLICATE, SOFTRDMA_REORDER, SOFTRDMA_FLIP
 //                      shares of packets, from 0 to 1, that are lost, sent twice, late, spoilt (0)
 //   SOFTRDMA_SEED      of what happens to which (0)
 #pragma once
@@ -18,8 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "softrdma/verbs/adapter.hpp"
-#include "softrdma/verbs/objects.hpp"
+#include "softrdma/verbs/listed_device.hpp"
 
 namespace softrdma::verbs {
 
@@ -29,6 +29,14 @@ const std::vector<std::unique_ptr<ListedDevice>>* devices();
 
 /// Whether PATH is where the device node of one of them would be. Makes none.
 bool is_device_node(std::string_view path);
+
+// Devices of the program's own, which no list shows.
+
+/// For the next of them: beyond those of the list.
+int next_own_index();
+/// When the process forks or ends, DEVICE is looked after, until forget().
+void remember(ListedDevice& device);
+void forget(ListedDevice& device);
 
 /// In a child of fork() the adapters are gone: their threads are.
 bool is_lost();

@@ -15,117 +15,20 @@
 
 #include "softrdma/qp/context.hpp"
 #include "softrdma/qp/test_masks.hpp"
+#include "softrdma/verbs/test_program.hpp"
 
 namespace softrdma::verbs {
 namespace {
 
-constexpr int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-
-class Verbs : public testing::Test {
+class Verbs : public testing::Test, protected TestProgram {
  protected:
   void SetUp() override {
     ibv_device** const list = ibv_get_device_list(nullptr);
     ASSERT_NE(list, nullptr);
-    context = ibv_open_device(list[0]);
+    ASSERT_TRUE(open(list[0]));
     ibv_free_device_list(list);
-    ASSERT_NE(context, nullptr);
-    domain = ibv_alloc_pd(context);
-    channel = ibv_create_comp_channel(context);
-    completions = ibv_create_cq(context, 64, this, channel, 0);
-    region = ibv_reg_mr(domain, ram.data(), ram.size(), access);
-    ASSERT_TRUE(domain != nullptr && completions != nullptr && region != nullptr);
   }
-  void TearDown() override {
-    for (ibv_qp* qp : queue_pairs) EXPECT_EQ(ibv_destroy_qp(qp), 0);
-    EXPECT_EQ(ibv_dereg_mr(region), 0);
-    EXPECT_EQ(ibv_destroy_cq(completions), 0);
-    EXPECT_EQ(ibv_destroy_comp_channel(channel), 0);
-    EXPECT_EQ(ibv_dealloc_pd(domain), 0);
-    EXPECT_EQ(ibv_close_device(context), 0);
-  }
-
-  ibv_qp* create(ibv_srq* srq = nullptr) {
-    ibv_qp_init_attr attributes{};
-    attributes.send_cq = attributes.recv_cq = completions;
-    attributes.srq = srq;
-    attributes.qp_type = IBV_QPT_RC;
-    attributes.cap = {.max_send_wr = 8,
-                      .max_recv_wr = 8,
-                      .max_send_sge = 1,
-                      .max_recv_sge = 1,
-                      .max_inline_data = 32};
-    queue_pairs.push_back(ibv_create_qp(domain, &attributes));
-    return queue_pairs.back();
-  }
-  int connect(ibv_qp* qp, std::uint32_t peer) {
-    ibv_port_attr port{};
-    EXPECT_EQ(ibv_query_port(context, 1, &port), 0);
-    ibv_qp_attr attributes{};
-    attributes.port_num = attributes.ah_attr.port_num = 1;
-    attributes.ah_attr.dlid = port.lid;
-    attributes.qp_access_flags = access;
-    attributes.path_mtu = IBV_MTU_1024;
-    attributes.dest_qp_num = peer;
-    attributes.timeout = 14;
-    attributes.retry_cnt = attributes.rnr_retry = 7;
-    attributes.min_rnr_timer = 1;
-    attributes.max_rd_atomic = attributes.max_dest_rd_atomic = 1;
-    attributes.qp_state = IBV_QPS_INIT;
-    int failed = ibv_modify_qp(qp, &attributes, qp::connected_to_init);
-    attributes.qp_state = IBV_QPS_RTR;
-    failed |= ibv_modify_qp(qp, &attributes, qp::rc_to_rtr);
-    attributes.qp_state = IBV_QPS_RTS;
-    return failed | ibv_modify_qp(qp, &attributes, qp::rc_to_rts);
-  }
-  /// Two that are connected to one another.
-  std::pair<ibv_qp*, ibv_qp*> create_pair() {
-    ibv_qp* const a = create();
-    ibv_qp* const b = create();
-    EXPECT_EQ(connect(a, b->qp_num), 0);
-    EXPECT_EQ(connect(b, a->qp_num), 0);
-    return {a, b};
-  }
-  ibv_sge entry(std::size_t offset, std::uint32_t bytes) {
-    return {.addr = reinterpret_cast<std::uint64_t>(ram.data()) + offset,
-            .length = bytes,
-            .lkey = region->lkey};
-  }
-  int post_send(ibv_qp* qp, std::uint64_t id, std::size_t offset, std::uint32_t bytes) {
-    ibv_sge from = entry(offset, bytes);
-    ibv_send_wr work{};
-    work.wr_id = id;
-    work.sg_list = &from;
-    work.num_sge = 1;
-    work.opcode = IBV_WR_SEND;
-    work.send_flags = IBV_SEND_SIGNALED;
-    ibv_send_wr* bad = nullptr;
-    return ibv_post_send(qp, &work, &bad);
-  }
-  int post_receive(ibv_qp* qp, std::uint64_t id, std::size_t offset, std::uint32_t bytes) {
-    ibv_sge to = entry(offset, bytes);
-    ibv_recv_wr work{.wr_id = id, .next = nullptr, .sg_list = &to, .num_sge = 1};
-    ibv_recv_wr* bad = nullptr;
-    return ibv_post_recv(qp, &work, &bad);
-  }
-  std::vector<std::uint64_t> poll_ids(std::size_t count) {
-    std::vector<std::uint64_t> out;
-    for (int looks = 0; looks < 1000000 && out.size() < count; ++looks) {
-      ibv_wc completion{};
-      if (ibv_poll_cq(completions, 1, &completion) != 1) continue;
-      EXPECT_EQ(completion.status, IBV_WC_SUCCESS) << ibv_wc_status_str(completion.status);
-      out.push_back(completion.wr_id);
-    }
-    std::ranges::sort(out);
-    return out;
-  }
-
-  ibv_context* context = nullptr;
-  ibv_pd* domain = nullptr;
-  ibv_comp_channel* channel = nullptr;
-  ibv_cq* completions = nullptr;
-  ibv_mr* region = nullptr;
-  std::vector<char> ram = std::vector<char>(1 << 20);
-  std::vector<ibv_qp*> queue_pairs;
+  void TearDown() override { close(); }
 };
 
 using Ids = std::vector<std::uint64_t>;
@@ -148,7 +51,7 @@ TEST_F(Verbs, AReceiveThatComesLateIsWaitedForWhileNobodyPolls) {
   void* told_context = nullptr;
   ASSERT_EQ(ibv_get_cq_event(channel, &told, &told_context), 0);
   EXPECT_EQ(told, completions);
-  EXPECT_EQ(told_context, this);
+  EXPECT_EQ(told_context, static_cast<TestProgram*>(this));
   ibv_ack_cq_events(completions, 1);
   EXPECT_EQ(poll_ids(2), (Ids{1, 2}));
 }
@@ -279,7 +182,6 @@ TEST_F(Verbs, ExtendedWorkIsPostedAsAWhole) {
   EXPECT_STREQ(ram.data() + 1000, "inline");
 }
 
-// A child has no device, says so, and ends in peace.
 TEST_F(Verbs, XrcDomainsAreFilesThatAreOpen) {
   const int file = ::memfd_create("xrc", MFD_CLOEXEC);
   ibv_xrcd_init_attr attributes{
@@ -521,6 +423,7 @@ TEST_F(Verbs, AllMemoryByOneKeyIsRefused) {
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
+// A child has no device, says so, and ends in peace.
 TEST_F(Verbs, AChildHasLostTheDevice) {
   const auto [a, b] = create_pair();
   const pid_t child = ::fork();

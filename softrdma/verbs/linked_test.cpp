@@ -1,0 +1,195 @@
+// Devices that a program makes for itself.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+#include "softrdma/verbs/softrdma.h"
+#include "softrdma/verbs/test_program.hpp"
+
+namespace softrdma::verbs {
+namespace {
+
+using Ids = std::vector<std::uint64_t>;
+
+/// An address of loopback that no other test of this host uses.
+std::string own_address(int which) {
+  return fmt::format("127.200.{}.{}", ::getpid() % 250, 10 * (::getpid() / 250 % 20) + which);
+}
+
+/// A device, destroyed in the end.
+class OwnDevice {
+ public:
+  explicit OwnDevice(const softrdma_device_attributes& attributes)
+      : device_(softrdma_create_device(&attributes, sentence_, sizeof(sentence_))),
+        errno_(device_ == nullptr ? errno : 0) {}
+  ~OwnDevice() {
+    if (device_ != nullptr) {
+      EXPECT_EQ(softrdma_destroy_device(device_), 0);
+    }
+  }
+  OwnDevice(const OwnDevice&) = delete;
+  OwnDevice& operator=(const OwnDevice&) = delete;
+
+  [[nodiscard]] ibv_device* get() const { return device_; }
+  [[nodiscard]] std::string sentence() const { return sentence_; }
+  [[nodiscard]] int error() const { return errno_; }
+
+ private:
+  char sentence_[200] = "";
+  ibv_device* const device_;
+  const int errno_;
+};
+
+/// A message from one to the other, by RC.
+void send_a_message(TestProgram& from, TestProgram& to) {
+  constexpr std::uint32_t bytes = 100000;
+  ibv_qp* const a = from.create();
+  ibv_qp* const b = to.create();
+  ASSERT_EQ(from.connect(a, b->qp_num, to.lid()), 0);
+  ASSERT_EQ(to.connect(b, a->qp_num, from.lid()), 0);
+  std::fill_n(from.ram.begin(), bytes, 'x');
+  ASSERT_EQ(to.post_receive(b, 1, 0, bytes), 0);
+  ASSERT_EQ(from.post_send(a, 2, 0, bytes), 0);
+  EXPECT_EQ(to.poll_ids(1), Ids{1});
+  EXPECT_EQ(from.poll_ids(1), Ids{2});
+  EXPECT_EQ(std::count(to.ram.begin(), to.ram.end(), 'x'), bytes);
+}
+
+TEST(OwnDevices, WhatCannotBeIsRefusedWithASentence) {
+  softrdma_device_attributes attributes{};
+  attributes.fabric = "";
+  const auto refused = [&](const char* sentence) {
+    const OwnDevice device(attributes);
+    EXPECT_EQ(device.get(), nullptr);
+    EXPECT_EQ(device.error(), EINVAL);
+    EXPECT_EQ(device.sentence(), sentence);
+  };
+  attributes.ports = 17;
+  refused("softrdma: a device has at most 16 ports");
+  attributes.ports = 0;
+  attributes.faults.loss = 1.5;
+  refused("softrdma: each of the faults is a share, from 0 to 1");
+  attributes.faults.loss = 0;
+  attributes.addresses = "localhost";
+  refused("softrdma: the addresses have 'localhost', which is no IP address");
+  EXPECT_EQ(softrdma_create_device(&attributes, nullptr, 0), nullptr);
+}
+
+TEST(OwnDevices, HaveWhatIsAskedFor) {
+  softrdma_device_attributes attributes{};
+  attributes.fabric = "";
+  attributes.ports = 3;
+  attributes.queue_pairs_max = 1;
+  const OwnDevice device(attributes);
+  ASSERT_NE(device.get(), nullptr);
+  TestProgram program;
+  ASSERT_TRUE(program.open(device.get()));
+  ibv_device_attr shown{};
+  EXPECT_EQ(ibv_query_device(program.context, &shown), 0);
+  EXPECT_EQ(shown.phys_port_cnt, 3);
+  EXPECT_NE(program.create(), nullptr);
+  EXPECT_EQ(program.create(), nullptr);
+  program.queue_pairs.pop_back();
+  program.close();
+}
+
+TEST(OwnDevices, AnOpenOneIsNotDestroyedAndOneOfTheListNever) {
+  softrdma_device_attributes attributes{};
+  attributes.fabric = "";
+  const OwnDevice device(attributes);
+  ibv_context* const context = ibv_open_device(device.get());
+  ASSERT_NE(context, nullptr);
+  EXPECT_EQ(softrdma_destroy_device(device.get()), EBUSY);
+  EXPECT_EQ(ibv_close_device(context), 0);
+  ibv_device** const list = ibv_get_device_list(nullptr);
+  ASSERT_NE(list, nullptr);
+  EXPECT_EQ(std::find(list, list + 2, device.get()), list + 2) << "no list shows it";
+  EXPECT_EQ(softrdma_destroy_device(list[0]), EINVAL);
+  ibv_free_device_list(list);
+}
+
+TEST(OwnDevices, TwoOfOneFabricAreOneAdapter) {
+  const std::string fabric = fmt::format("test.linked.{}", ::getpid());
+  softrdma_device_attributes attributes{};
+  attributes.fabric = fabric.c_str();
+  const OwnDevice first(attributes);
+  const OwnDevice second(attributes);
+  ASSERT_TRUE(first.get() != nullptr && second.get() != nullptr) << second.sentence();
+  EXPECT_EQ(ibv_get_device_guid(first.get()), ibv_get_device_guid(second.get()));
+  TestProgram a;
+  TestProgram b;
+  ASSERT_TRUE(a.open(first.get()) && b.open(second.get()));
+  EXPECT_EQ(a.lid(), b.lid());
+  send_a_message(a, b);
+  send_a_message(b, a);
+  a.close();
+  b.close();
+}
+
+TEST(OwnDevices, OneOfTheFabricOfTheListIsTheSameAdapter) {
+  ibv_device** const list = ibv_get_device_list(nullptr);
+  ASSERT_NE(list, nullptr);
+  softrdma_device_attributes attributes{};
+  attributes.fabric = std::getenv("SOFTRDMA_FABRIC");
+  const OwnDevice device(attributes);
+  ASSERT_NE(device.get(), nullptr) << device.sentence();
+  EXPECT_EQ(ibv_get_device_guid(device.get()), ibv_get_device_guid(list[0]));
+  EXPECT_STRNE(ibv_get_device_name(device.get()), ibv_get_device_name(list[0]));
+  ibv_free_device_list(list);
+}
+
+TEST(OwnDevices, TwoFabricsTalkByUdp) {
+  softrdma_device_attributes attributes{};
+  attributes.fabric = "";
+  attributes.faults.loss = 0.01;
+  const std::string first_address = own_address(1);
+  attributes.addresses = first_address.c_str();
+  const OwnDevice first(attributes);
+  const OwnDevice third(attributes);
+  EXPECT_EQ(third.error(), EADDRINUSE);
+  EXPECT_NE(third.sentence().find("4791"), std::string::npos) << third.sentence();
+  const std::string second_address = own_address(2);
+  attributes.addresses = second_address.c_str();
+  const OwnDevice second(attributes);
+  ASSERT_TRUE(first.get() != nullptr && second.get() != nullptr);
+  TestProgram a;
+  TestProgram b;
+  ASSERT_TRUE(a.open(first.get()) && b.open(second.get()));
+  EXPECT_NE(a.lid(), b.lid());
+  send_a_message(a, b);
+  a.close();
+  b.close();
+}
+
+TEST(OwnDevices, AChildHasLostThem) {
+  softrdma_device_attributes attributes{};
+  attributes.fabric = "";
+  const OwnDevice device(attributes);
+  TestProgram program;
+  ASSERT_TRUE(program.open(device.get()));
+  const auto [a, b] = program.create_pair();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool is_right = softrdma_create_device(&attributes, nullptr, 0) == nullptr &&
+                          errno == ENODEV && program.post_send(a, 1, 0, 1) == ENODEV &&
+                          softrdma_destroy_device(device.get()) == 0;
+    ::_exit(is_right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(program.post_receive(b, 1, 1000, 100), 0);
+  ASSERT_EQ(program.post_send(a, 2, 0, 100), 0);
+  EXPECT_EQ(program.poll_ids(2), (Ids{1, 2}));
+  program.close();
+}
+
+}  // namespace
+}  // namespace softrdma::verbs
