@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs of others, unmodified, on softrdma.
+"""Programs of others, unmodified, on softrdma; and of ours that link it.
 
     programs.py --library LIBSOFTRDMA --work DIR [--all] [--only WORD] [--counts FILE]
 
@@ -96,6 +96,50 @@ def check_command(library):
                            timeout=TIME_LIMIT_S).stderr
     if 'SOFTRDMA_LOSS is "2"; it has to be a number from 0 to 1' not in wrong:
         raise Failure(f"softrdma run --loss 2 says:\n{wrong}")
+
+
+def build_linked(library, work, name):
+    """A program of ours that links the library, as it is installed."""
+    prefix = work / "prefix"
+    build = library.parent.parent
+    subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--component", "softrdma"],
+                   check=True, stdout=subprocess.DEVNULL)
+    shown = subprocess.run(["pkg-config", "--cflags", "--libs", "softrdma"], check=True, text=True,
+                           capture_output=True, env={**os.environ, "PKG_CONFIG_PATH":
+                                                     str(prefix / "lib/pkgconfig")}).stdout
+    sources = [pathlib.Path(__file__).parent / source for source in (f"{name}.c", "end.c")]
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", work / name, *sources,
+                    *shown.split()], check=True)
+    needed = subprocess.run(["readelf", "-d", work / name], check=True, text=True,
+                            capture_output=True).stdout
+    if "libibverbs" in needed or "libsoftrdma.so" not in needed:
+        raise Failure(f"{name} is linked with other libraries than softrdma:\n{needed}")
+    return work / name
+
+
+def run_linked(program, *arguments):
+    print("started:", program.name, *arguments, flush=True)
+    done = subprocess.run([program, *arguments], capture_output=True, text=True,
+                          timeout=TIME_LIMIT_S)
+    if done.returncode != 0:
+        raise Failure(f"{program.name} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def check_linked(library, work):
+    """Two devices of one process, by UDP."""
+    host = f"127.0.{os.getpid() % 250}"
+    shown = run_linked(build_linked(library, work, "linked"), f"{host}.1", f"{host}.2", "500")
+    if not shown.startswith("500 messages each way between LID "):
+        raise Failure(f"linked says:\n{shown}")
+
+
+def check_simulation(library, work):
+    """The same seed is the same run; another one is another."""
+    program = build_linked(library, work, "simulation")
+    once, again, other = (run_linked(program, seed) for seed in ("1", "1", "2"))
+    if once.count(": success") != 16 or once != again or once == other:
+        raise Failure(f"simulation 1, 1 and 2 say:\n{once}\n{again}\n{other}")
 
 
 def pyverbs_tests(work):
@@ -213,6 +257,8 @@ def main():
     checks = {"ibv_devices": lambda: check_listing(library),
               "LD_LIBRARY_PATH": lambda: check_by_name(library),
               "softrdma run": lambda: check_command(library),
+              "linked": lambda: check_linked(library, work),
+              "simulation": lambda: check_simulation(library, work),
               "pyverbs": lambda: check_pyverbs(library, work)}
     for way in OPEN_MPI:
         checks[f"Open MPI over {way}"] = lambda way=way: check_open_mpi(library, work, way)
