@@ -41,6 +41,7 @@ class SimulatedAttachment final : public Attachment {
     return flips_ ? static_cast<link::Link&>(*flips_) : *port_;
   }
   [[nodiscard]] link::Numbers& numbers() override { return numbers_; }
+  [[nodiscard]] link::XrcDomains& xrc_domains() override { return xrc_domains_; }
   [[nodiscard]] bool has_network() const override { return true; }
   [[nodiscard]] bool has_thread() const override { return false; }
   [[nodiscard]] std::uint64_t now_ns() const override { return network_.now_ns(); }
@@ -60,6 +61,7 @@ class SimulatedAttachment final : public Attachment {
   const std::unique_ptr<link::Link> port_;
   std::optional<link::Faulty> flips_;
   link::OwnNumbers numbers_;
+  link::OwnXrcDomains xrc_domains_;
   std::atomic<std::uint32_t> is_polled_ = 0;
 };
 
