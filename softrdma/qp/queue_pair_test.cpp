@@ -343,6 +343,22 @@ TEST_P(Pair, AnOverrunIsFatal) {
   EXPECT_EQ(c.poll().size(), 1U);
 }
 
+// The completion that is one too many ends what is still in the send queue.
+TEST(QueuePair, AnOverrunBySendsLeavesTheSendQueueEmpty) {
+  Adapter a{1, IBV_QPT_RC, false, 1};
+  Adapter b{2, IBV_QPT_RC};
+  ASSERT_EQ(a.bring_up(2), 0);
+  ASSERT_EQ(b.bring_up(1), 0);
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(b.receive(200), 0);
+    ASSERT_EQ(a.send(100), 0);
+  }
+  run(a, b);
+  EXPECT_EQ(a.overruns, 1);
+  EXPECT_EQ(a.queue_pair->state(), IBV_QPS_ERR);
+  EXPECT_EQ(a.queue_pair->free_sends(), 4U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, Pair, testing::Values(IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD),
                          [](const auto& tested) {
                            return tested.param == IBV_QPT_RC   ? "RC"

@@ -488,13 +488,15 @@ void Requester::end_finished() {
 }
 
 void Requester::end_oldest(ibv_wc_status status) {
-  listener_.on_sent(queue_.front(), status);
+  // It leaves the queue first: where its completion is one too many, all that is left is flushed.
+  const SendWork work = queue_.front();
   queue_.pop();
   begun_end_ = std::max(begun_end_, queue_.first());
   if (cursor_ < queue_.first()) {
     cursor_ = queue_.first();
     cursor_packet_ = 0;
   }
+  listener_.on_sent(work, status);
   if (is_draining_ && is_drained()) listener_.on_drained();
 }
 
