@@ -46,7 +46,7 @@ class Place final : public link::Sink {
     sequences.push_back(arrival.packet.headers.sequence);
     grh = arrival.grh;
     source_lid = arrival.source_lid;
-    payload.assign(arrival.packet.payload.size(), std::byte{0});
+    payload.assign(std::min(arrival.packet.payload.size(), read_bytes_max), std::byte{0});
     const std::span<std::byte> whole(payload);
     if (before_reading) before_reading();
     was_read = arrival.packet.payload.read({&whole, 1});
@@ -91,6 +91,7 @@ class Place final : public link::Sink {
   std::optional<std::array<std::byte, qp::grh_bytes>> grh;
   std::uint16_t source_lid = 0;
   bool was_read = false;
+  std::size_t read_bytes_max = SIZE_MAX;
   std::function<void()> before_reading;
 };
 
@@ -116,6 +117,18 @@ TEST_F(HostLinkTest, PayloadsOfEveryLengthArrive) {
     EXPECT_EQ(there_.payload, sent) << bytes;
   }
   EXPECT_EQ(there_.link.counters().read_bytes, 513 + 4096 + long_bytes + 65536);
+}
+
+TEST_F(HostLinkTest, TheBeginningOfAPayloadCanBeReadAlone) {
+  const std::vector<std::byte> sent = counted_bytes(long_bytes);
+  const std::vector<std::byte> begin(sent.begin(), sent.begin() + 32);
+  for (Place* to : {&there_, &here_}) {
+    to->read_bytes_max = begin.size();
+    here_.send(to->number, sent);
+    ASSERT_TRUE(to->poll());
+    EXPECT_TRUE(to->was_read);
+    EXPECT_EQ(to->payload, begin);
+  }
 }
 
 TEST_F(HostLinkTest, AProcessReachesItself) {

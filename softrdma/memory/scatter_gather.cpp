@@ -39,10 +39,12 @@ ibv_wc_status gather(const Owner& owner, std::span<const ibv_sge> entries, std::
 }
 
 std::optional<ibv_wc_status> scatter(const Owner& owner, std::span<const ibv_sge> entries,
-                                     std::uint64_t offset, const wire::Payload& payload) {
+                                     std::uint64_t offset, const wire::Payload& payload,
+                                     std::span<std::byte> header) {
   Parts parts;
-  const ibv_wc_status status =
-      open_parts(owner, entries, offset, payload.size(), IBV_ACCESS_LOCAL_WRITE, &parts);
+  if (!header.empty()) parts.memory[parts.count++] = header;
+  const ibv_wc_status status = open_parts(owner, entries, offset, payload.size() - header.size(),
+                                          IBV_ACCESS_LOCAL_WRITE, &parts);
   if (status == IBV_WC_SUCCESS && !payload.read(parts.all())) return std::nullopt;
   return status;
 }

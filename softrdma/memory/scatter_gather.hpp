@@ -46,9 +46,9 @@ class Pieces {
   std::size_t bytes_ = 0;
 };
 
-/// The same to be written; not more than entries_max.
+/// The same to be written; not more than entries_max, and a header before them.
 struct Parts {
-  std::array<std::span<std::byte>, entries_max> memory;
+  std::array<std::span<std::byte>, entries_max + 1> memory;
   std::size_t count = 0;
 
   [[nodiscard]] std::span<const std::span<std::byte>> all() const { return {memory.data(), count}; }
@@ -73,10 +73,12 @@ ibv_wc_status open_parts(const Owner& owner, std::span<const ibv_sge> entries, s
 ibv_wc_status gather(const Owner& owner, std::span<const ibv_sge> entries, std::uint64_t offset,
                      std::size_t bytes, Pieces* out);
 
-/// Stores PAYLOAD at OFFSET of what ENTRIES name. Nothing is stored if it does not fit
-/// (IBV_WC_LOC_LEN_ERR) or a key does not open its part (IBV_WC_LOC_PROT_ERR). No status: the
-/// payload is not there any more, as if its packet had been lost.
+/// Stores PAYLOAD at OFFSET of what ENTRIES name; but its first bytes, which it must have, go to
+/// HEADER. Nothing is stored if it does not fit (IBV_WC_LOC_LEN_ERR) or a key does not open its
+/// part (IBV_WC_LOC_PROT_ERR). No status: the payload is not there any more, as if its packet had
+/// been lost.
 std::optional<ibv_wc_status> scatter(const Owner& owner, std::span<const ibv_sge> entries,
-                                     std::uint64_t offset, const wire::Payload& payload);
+                                     std::uint64_t offset, const wire::Payload& payload,
+                                     std::span<std::byte> header = {});
 
 }  // namespace softrdma::memory

@@ -32,6 +32,7 @@ struct SendWork {
   std::array<std::byte, 4> immediate;
   std::uint16_t entries;  // scatter/gather entries; of inline data none
   bool is_inline;
+  bool is_of_device;  // not posted by the program, who does not hear of it
   // Of the requester, once it has begun
   std::uint32_t first_sequence;
   std::uint32_t packets;  // 0: it needs none

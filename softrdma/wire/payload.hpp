@@ -15,8 +15,9 @@ namespace softrdma::wire {
 class PayloadSource {
  public:
   virtual ~PayloadSource() = default;
-  /// Fills PARTS, which together have as many bytes as the payload, one after the other. False: it
-  /// is not there any more, as if the packet had been lost; the parts hold anything.
+  /// Fills PARTS, which together have at most as many bytes as the payload, one after the other
+  /// with the first of its bytes. False: it is not there any more, as if the packet had been lost;
+  /// the parts hold anything.
   virtual bool read(std::span<const std::span<std::byte>> parts) = 0;
 };
 
