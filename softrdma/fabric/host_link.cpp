@@ -250,7 +250,8 @@ class HostLink::FarMemory final : public wire::PayloadSource {
 
  private:
   bool copy(std::span<const std::span<std::byte>> parts) {
-    std::array<MemoryPiece, memory::entries_max> to;
+    // Those of a receive, and of a header before them.
+    std::array<MemoryPiece, memory::entries_max + 1> to;
     const std::size_t to_count = std::min(parts.size(), to.size());
     std::uint64_t wanted = 0;
     for (std::size_t i = 0; i < to_count; ++i) {

@@ -86,14 +86,26 @@ bool receives_by_itself(const QueuePairParts& parts) {
          parts.type != IBV_QPT_XRC_RECV;
 }
 
+/// Room for what the program asked for, and with tags for what the device sends by itself.
+queue::SendQueue sends_of(const QueuePairParts& parts) {
+  std::uint32_t capacity = parts.cap.max_send_wr;
+  std::uint32_t entries_max = parts.cap.max_send_sge;
+  std::uint32_t inline_bytes_max = parts.cap.max_inline_data;
+  if (parts.tags != nullptr) {
+    capacity += Rendezvous::sends_max;
+    entries_max = std::max(entries_max, std::uint32_t{queue::tag_entries_max});
+    inline_bytes_max = std::max(inline_bytes_max, std::uint32_t{sizeof(wire::TagHeader)});
+  }
+  return {capacity, entries_max, inline_bytes_max, parts.type == IBV_QPT_UD};
+}
+
 }  // namespace
 
 QueuePair::QueuePair(const QueuePairParts& parts, const memory::RegionTable& regions,
                      QueuePairHost& host)
     : parts_(parts),
       host_(host),
-      sends_(parts.cap.max_send_wr, parts.cap.max_send_sge, parts.cap.max_inline_data,
-             parts.type == IBV_QPT_UD),
+      sends_(sends_of(parts)),
       receives_(receives_by_itself(parts) ? parts.cap.max_recv_wr : 0, parts.cap.max_recv_sge) {
   context_.service = service_of(parts.type);
   context_.number = parts.number;
@@ -105,8 +117,10 @@ QueuePair::QueuePair(const QueuePairParts& parts, const memory::RegionTable& reg
     halves_.emplace<Datagram>(context_, sends_, regions, source, sends, arrivals);
   } else {
     halves_.emplace<Connected>(Requester(context_, sends_, regions, sends),
-                               Responder(context_, regions, source, arrivals));
+                               Responder(context_, regions, source, arrivals, parts.tags));
   }
+  if (parts.tags != nullptr)
+    rendezvous_ = std::make_unique<Rendezvous>(sends_, *parts.tags, arrivals);
 }
 
 // What processes share of an XRC target queue pair
@@ -294,6 +308,7 @@ void QueuePair::reset() {
   } else {
     std::get<Datagram>(halves_).forget();
   }
+  if (rendezvous_ != nullptr) rendezvous_->forget();
   attributes_ = {};
   for (queue::CompletionQueue* completions : {parts_.send_completions, parts_.receive_completions})
     if (completions != nullptr) completions->remove_of(number());
@@ -322,6 +337,7 @@ void QueuePair::flush_sends() {
   } else {
     std::get<Datagram>(halves_).flush();
   }
+  if (rendezvous_ != nullptr) rendezvous_->flush();
 }
 
 void QueuePair::flush_receives() {
@@ -354,6 +370,11 @@ bool QueuePair::allows(const ibv_send_wr& request) const {
   return !reads && memory::total_bytes(entries) <= parts_.cap.max_inline_data;
 }
 
+std::size_t QueuePair::free_sends() const {
+  const std::uint32_t of_device = rendezvous_ == nullptr ? 0 : rendezvous_->sends();
+  return parts_.cap.max_send_wr + of_device - sends_.size();
+}
+
 int QueuePair::check_send(const ibv_send_wr& request, const ibv_ah_attr* address) const {
   if (!allows(request)) return EINVAL;
   const std::span entries(request.sg_list, static_cast<std::size_t>(request.num_sge));
@@ -364,7 +385,7 @@ int QueuePair::check_send(const ibv_send_wr& request, const ibv_ah_attr* address
 
 int QueuePair::post_send(const ibv_send_wr& request, const ibv_ah_attr* address) {
   if (const int error = check_send(request, address); error != 0) return error;
-  if (sends_.is_full()) return ENOMEM;
+  if (free_sends() == 0) return ENOMEM;
   fill(sends_.next(), request, address);
   sends_.push();
   if (state_ == IBV_QPS_ERR || state_ == IBV_QPS_SQE) flush_sends();
@@ -488,6 +509,10 @@ std::optional<std::uint64_t> QueuePair::deadline_ns() const {
 // What comes of it
 
 void QueuePair::on_sent(const SendWork& work, ibv_wc_status status) {
+  if (work.is_of_device) {
+    rendezvous_->on_sent(work, status);
+    return;
+  }
   if (status == IBV_WC_SUCCESS && (work.flags & IBV_SEND_SIGNALED) == 0) return;
   Completion completion;
   completion.wc.wr_id = work.id;
@@ -528,6 +553,7 @@ void QueuePair::on_received(const Received& received) {
   std::memcpy(&wc.imm_data, received.immediate.data(), received.immediate.size());
   if ((received.flags & IBV_WC_WITH_INV) != 0) wc.invalidated_rkey = received.invalidated_key;
   completion.solicited = received.solicited;
+  completion.tag = received.tag;
   if (parts_.type != IBV_QPT_XRC_RECV) {
     complete(parts_.receive_completions, completion);
   } else if (const ReceiveTarget* const receives = target(received.receive_queue)) {
@@ -553,6 +579,11 @@ void QueuePair::on_receive_failure(std::optional<ibv_event_type> event) {
 }
 
 bool QueuePair::invalidate(std::uint32_t key) { return host_.invalidate(*this, key); }
+
+void QueuePair::on_rendezvous(const Transfer& transfer) {
+  rendezvous_->begin(transfer);
+  if (state_ == IBV_QPS_ERR) flush_sends();
+}
 
 bool QueuePair::take_receive(std::uint32_t receive_queue, std::uint64_t* id,
                              std::vector<ibv_sge>* entries) {

@@ -16,11 +16,13 @@
 #include "softrdma/qp/datagram.hpp"
 #include "softrdma/qp/direct.hpp"
 #include "softrdma/qp/receive.hpp"
+#include "softrdma/qp/rendezvous.hpp"
 #include "softrdma/qp/requester.hpp"
 #include "softrdma/qp/responder.hpp"
 #include "softrdma/qp/target_state.hpp"
 #include "softrdma/queue/completion_queue.hpp"
 #include "softrdma/queue/shared_receive_queue.hpp"
+#include "softrdma/queue/tag_matcher.hpp"
 #include "softrdma/queue/work.hpp"
 
 namespace softrdma::qp {
@@ -84,6 +86,7 @@ struct QueuePairParts {
   queue::CompletionQueue* send_completions = nullptr;
   queue::CompletionQueue* receive_completions = nullptr;
   queue::SharedReceiveQueue* shared_receives = nullptr;
+  queue::TagMatcher* tags = nullptr;  // of the shared receives: messages have tags
   std::uint32_t xrc_domain = 0;
 };
 
@@ -102,7 +105,7 @@ class QueuePair final : private RequesterListener,
 
   /// Whether post_send() would take REQUEST, were there room: 0 or EINVAL.
   [[nodiscard]] int check_send(const ibv_send_wr& request, const ibv_ah_attr* address) const;
-  [[nodiscard]] std::size_t free_sends() const { return sends_.capacity() - sends_.size(); }
+  [[nodiscard]] std::size_t free_sends() const;
   /// One work request, without its successors. EINVAL: the state, the type or the caps do not allow
   /// it; ENOMEM: the queue is full.
   int post_send(const ibv_send_wr& request, const ibv_ah_attr* address);
@@ -160,6 +163,7 @@ class QueuePair final : private RequesterListener,
   void on_established() override;
   void on_receive_failure(std::optional<ibv_event_type> event) override;
   bool invalidate(std::uint32_t key) override;
+  void on_rendezvous(const Transfer& transfer) override;
   // ReceiveSource
   bool take_receive(std::uint32_t receive_queue, std::uint64_t* id,
                     std::vector<ibv_sge>* entries) override;
@@ -178,6 +182,7 @@ class QueuePair final : private RequesterListener,
   Context context_;
   queue::SendQueue sends_;
   queue::ReceiveQueue receives_;
+  std::unique_ptr<Rendezvous> rendezvous_;  // null without tags
 
   /// The two halves of a connected queue pair; of XRC there is one.
   struct Connected {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "softrdma/wire/tag_header.hpp"
+
 namespace softrdma::qp {
 
 /// Where receives come from: the queue of the queue pair, or one shared.
@@ -35,6 +37,16 @@ struct Received {
   std::uint32_t source_qp = 0;  // datagrams, and what follows
   std::uint16_t source_lid = 0;
   std::uint8_t service_level = 0;
+  ibv_wc_tm_info tag{};  // of a message that matched one
+};
+
+/// A rendezvous: what is to be read from a sender's memory, and where it belongs. The sender is
+/// told afterwards.
+struct Transfer {
+  std::uint64_t id = 0;  // of the buffer
+  wire::TagHeader header;
+  std::vector<ibv_sge> entries;
+  bool solicited = false;
 };
 
 class ResponderListener {
@@ -48,6 +60,8 @@ class ResponderListener {
   virtual void on_receive_failure(std::optional<ibv_event_type> event) = 0;
   /// False if no window or region has KEY, or it may not be invalidated by the peer.
   virtual bool invalidate(std::uint32_t key) = 0;
+  /// A message matched a tag, which on_received() has told, and its data is for us to fetch.
+  virtual void on_rendezvous(const Transfer& transfer) = 0;
 };
 
 }  // namespace softrdma::qp

@@ -185,12 +185,15 @@ bool Responder::take_receive(const Packet& packet) {
 }
 
 void Responder::on_send(const Packet& packet) {
+  std::span<std::byte> header;
   if (packet.shape.starts()) {
-    if (!take_receive(packet)) return;
+    const bool has_place =
+        tagged_ == nullptr ? take_receive(packet) : begin_tagged(packet, &header);
+    if (!has_place) return;
     received_bytes_ = 0;
   }
   const std::optional<ibv_wc_status> status =
-      memory::scatter(context_.owner(regions_), entries_, received_bytes_, packet.payload);
+      memory::scatter(context_.owner(regions_), entries_, received_bytes_, packet.payload, header);
   if (!status) {
     ask_again(packet);
     return;
@@ -202,7 +205,8 @@ void Responder::on_send(const Packet& packet) {
     return;
   }
   doing_ = Doing::send;
-  received_bytes_ += packet.payload.size();
+  received_bytes_ += packet.payload.size() - header.size();
+  if (!header.empty() && !packet.shape.ends()) tell_of_match();
   if (packet.shape.ends()) {
     if (packet.shape.ieth && !listener_.invalidate(packet.headers.invalidated_key)) {
       refuse_with_receive(NakCode::remote_access_error, IBV_WC_LOC_ACCESS_ERR);
@@ -251,14 +255,16 @@ void Responder::end_message(const Packet& packet, ibv_wc_opcode opcode, std::uin
   if (packet.shape.immediate) flags |= IBV_WC_WITH_IMM;
   if (packet.shape.ieth) flags |= IBV_WC_WITH_INV;
   has_receive_ = false;
-  listener_.on_received({.id = receive_id_,
-                         .receive_queue = receive_queue_,
-                         .opcode = opcode,
-                         .bytes = bytes,
-                         .flags = flags,
-                         .immediate = packet.headers.immediate,
-                         .invalidated_key = packet.headers.invalidated_key,
-                         .solicited = packet.headers.solicited});
+  const bool is_tagged = tagged_ != nullptr && opcode == IBV_WC_RECV;
+  Received received = is_tagged ? tagged_completion(tagged_->flags) : Received{.opcode = opcode};
+  received.id = receive_id_;
+  received.receive_queue = receive_queue_;
+  received.bytes = bytes;
+  received.flags |= flags;
+  received.immediate = packet.headers.immediate;
+  received.invalidated_key = packet.headers.invalidated_key;
+  received.solicited = packet.headers.solicited;
+  listener_.on_received(received);
 }
 
 std::size_t Responder::reads_waiting() const {

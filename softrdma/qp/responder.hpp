@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "softrdma/qp/context.hpp"
 #include "softrdma/qp/receive.hpp"
 #include "softrdma/qp/syndrome.hpp"
+#include "softrdma/queue/tag_matcher.hpp"
 #include "softrdma/queue/work.hpp"
 
 namespace softrdma::qp {
@@ -51,9 +53,14 @@ class Responder {
     std::array<Result, reads_limit> results{};
   };
 
+  /// TAGS: of a queue pair whose messages have tags; else null.
   Responder(const Context& context, const memory::RegionTable& regions, ReceiveSource& receives,
-            ResponderListener& listener)
-      : context_(context), regions_(regions), receives_(receives), listener_(listener) {}
+            ResponderListener& listener, queue::TagMatcher* tags = nullptr)
+      : context_(context),
+        regions_(regions),
+        receives_(receives),
+        listener_(listener),
+        tagged_(tags == nullptr ? nullptr : std::make_unique<Tagged>(*tags)) {}
 
   /// The first request has SEQUENCE.
   void start(std::uint32_t sequence);
@@ -88,6 +95,19 @@ class Responder {
     std::uint32_t domain = 0;    // read: of protection, when it was asked
     std::uint64_t original = 0;  // atomic
   };
+  /// What a message with a tag is, from its first packet to its last.
+  struct Tagged {
+    explicit Tagged(queue::TagMatcher& tags) : matcher(tags) {}
+    queue::TagMatcher& matcher;
+    wire::TagHeader header;
+    /// Where the header goes when it comes with the data: the one that was matched stays as it was.
+    std::array<std::byte, wire::tag_header_bytes> header_again;
+    // Of the message's last completion
+    ibv_wc_opcode opcode = IBV_WC_TM_RECV;
+    unsigned flags = 0;  // ibv_wc_flags of tag matching
+
+    [[nodiscard]] bool is_matched() const { return (flags & IBV_WC_TM_DATA_VALID) != 0; }
+  };
 
   // In their turn
   void carry_out(const wire::Packet& packet);
@@ -97,6 +117,15 @@ class Responder {
   void on_read(const wire::Packet& packet);
   void on_atomic(const wire::Packet& packet);
   bool take_receive(const wire::Packet& packet);
+  // With tags (tagged_receive.cpp)
+  bool begin_tagged(const wire::Packet& packet, std::span<std::byte>* header);
+  bool read_tag_header(const wire::Packet& packet);
+  bool find_place(const wire::Packet& packet);
+  [[nodiscard]] bool is_rendezvous(const wire::Packet& packet) const;
+  void take_rendezvous(const wire::Packet& packet);
+  [[nodiscard]] bool can_transfer() const;
+  [[nodiscard]] Received tagged_completion(unsigned flags) const;
+  void tell_of_match();
   bool begin_write(const wire::Packet& packet);
   void end_message(const wire::Packet& packet, ibv_wc_opcode opcode, std::uint32_t bytes);
   void finish_request(const wire::Packet& packet, std::uint32_t packets);
@@ -139,6 +168,7 @@ class Responder {
   std::uint64_t received_bytes_ = 0;
   wire::RemoteRange write_;  // what is left of it
   std::uint32_t write_bytes_ = 0;
+  std::unique_ptr<Tagged> tagged_;  // null without tags
 
   std::vector<Answer> answers_;  // the oldest first; at most answers_max()
   std::vector<Result> results_;  // the oldest first; at most incoming_reads_max
