@@ -35,6 +35,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes);
 int close_xrcd(ibv_xrcd* xrcd);
 ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes);
 int get_srq_num(ibv_srq* srq, std::uint32_t* number);
+int post_srq_ops(ibv_srq* srq, ibv_ops_wr* work, ibv_ops_wr** bad);
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes);
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind);
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes);
@@ -50,6 +51,18 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
 ibv_mr* register_region(ibv_pd* pd, void* memory, std::size_t bytes, std::uint64_t address,
                         unsigned access);
 
+/// POST(work) for each of a list; stops at the first that fails.
+template <class Work, class Post>
+int post_each(Work* work, Work** bad, Post&& post) {
+  for (; work != nullptr; work = work->next) {
+    const int error = post(*work);
+    if (error == 0) continue;
+    *bad = work;
+    return error;
+  }
+  return 0;
+}
+
 /// Sets errno; what a function that returns a pointer returns then.
 std::nullptr_t refuse(int error);
 
@@ -59,5 +72,7 @@ inline constexpr int completions_max = 1 << 22;
 inline constexpr std::size_t device_memory_bytes_max = 1 << 20;  // of one allocation
 inline constexpr int inline_bytes_max = 1024;
 inline constexpr std::uint32_t message_bytes_max = 1U << 31;
+inline constexpr std::uint32_t tags_max = 1024;            // of one shared receive queue
+inline constexpr std::uint32_t tag_operations_max = 1024;  // each is over when it was posted
 
 }  // namespace softrdma::verbs

@@ -12,6 +12,7 @@ namespace softrdma::verbs {
 namespace {
 
 constexpr unsigned known_flags = unsigned{IBV_WC_STANDARD_FLAGS} |
+                                 unsigned{IBV_WC_EX_WITH_TM_INFO} |
                                  unsigned{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP} |
                                  unsigned{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
 
@@ -62,6 +63,7 @@ void fill_extended(ibv_cq_ex& cq) {
   cq.read_sl = [](ibv_cq_ex* from) { return current_of(from).wc.sl; };
   cq.read_dlid_path_bits = [](ibv_cq_ex* from) { return current_of(from).wc.dlid_path_bits; };
   cq.read_completion_ts = [](ibv_cq_ex* from) { return current_of(from).time_ns; };
+  cq.read_tm_info = [](ibv_cq_ex* from, ibv_wc_tm_info* out) { *out = current_of(from).tag; };
   cq.read_completion_wallclock_ns = [](ibv_cq_ex* from) {
     const Adapter& adapter = *queue_of(from).context->adapter;
     return adapter.wall_ns() - (adapter.now_ns() - current_of(from).time_ns);

@@ -11,6 +11,7 @@
 #include "softrdma/verbs/calls.hpp"
 #include "softrdma/verbs/objects.hpp"
 #include "softrdma/verbs/process.hpp"
+#include "softrdma/wire/tag_header.hpp"
 
 namespace softrdma::verbs {
 namespace {
@@ -37,6 +38,7 @@ void fill_tables(verbs_context& context) {
   context.close_xrcd = close_xrcd;
   context.create_srq_ex = create_srq_ex;
   context.get_srq_num = get_srq_num;
+  context.post_srq_ops = post_srq_ops;
   ibv_context_ops& ops = context.context.ops;
   ops.alloc_mw = alloc_mw;
   ops.dealloc_mw = dealloc_mw;
@@ -155,6 +157,11 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   known.device_cap_flags_ex = known.orig_attr.device_cap_flags;
   known.max_dm_size = device_memory_bytes_max;
   fill_paging(known);
+  known.tm_caps = {.max_rndv_hdr_size = wire::rendezvous_bytes_max,
+                   .max_num_tags = tags_max,
+                   .flags = IBV_TM_CAP_RC,
+                   .max_ops = tag_operations_max,
+                   .max_sge = queue::tag_entries_max};
   known.phys_port_cnt_ex = known.orig_attr.phys_port_cnt;
   std::memset(attributes, 0, bytes);
   std::memcpy(attributes, &known, std::min(bytes, sizeof(known)));

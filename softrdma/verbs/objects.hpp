@@ -17,6 +17,7 @@
 #include "platform/file.hpp"
 #include "softrdma/queue/completion_queue.hpp"
 #include "softrdma/queue/shared_receive_queue.hpp"
+#include "softrdma/queue/tag_matcher.hpp"
 #include "softrdma/verbs/adapter.hpp"
 #include "softrdma/verbs/event_queue.hpp"
 #include "softrdma/verbs/send_builder.hpp"
@@ -152,10 +153,11 @@ struct SharedReceives final : private queue::LimitListener {
   Context* context = nullptr;
   int users = 0;
   std::uint32_t events_fetched = 0;
-  // Of XRC
+  // Of XRC, and of tag matching
   std::uint32_t number = 0;
-  XrcDomain* xrc = nullptr;
   CompletionQueue* completions = nullptr;
+  XrcDomain* xrc = nullptr;                 // of XRC
+  std::unique_ptr<queue::TagMatcher> tags;  // of tag matching
 
  private:
   void on_limit_reached() override;

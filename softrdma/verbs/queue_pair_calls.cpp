@@ -116,9 +116,13 @@ ibv_qp* create(const Origin& origin, ibv_qp_init_attr attributes) {
   if (is_lost()) return refuse(ENODEV);
   leave_out_what_the_type_lacks(attributes);
   if (const int error = check(origin, attributes); error != 0) return refuse(error);
-  const auto completions_of = [](ibv_cq* cq) {
-    return cq == nullptr ? nullptr : &object_of<CompletionQueue>(cq).completions;
+  auto* const shared = object_or_null<SharedReceives>(attributes.srq);
+  const bool has_tags = shared != nullptr && shared->tags != nullptr;
+  if (has_tags && attributes.qp_type != IBV_QPT_RC) return refuse(EINVAL);
+  const auto completions_of = [](CompletionQueue* cq) {
+    return cq == nullptr ? nullptr : &cq->completions;
   };
+  const auto of_program = [](ibv_cq* cq) { return object_or_null<CompletionQueue>(cq); };
   Adapter& adapter = *origin.context->adapter;
   const auto lock = adapter.lock();
   qp::QueuePair* const inner = adapter.device().create_queue_pair(
@@ -127,10 +131,11 @@ ibv_qp* create(const Origin& origin, ibv_qp_init_attr attributes) {
        .type = attributes.qp_type,
        .cap = attributes.cap,
        .signals_all = attributes.sq_sig_all != 0,
-       .send_completions = completions_of(attributes.send_cq),
-       .receive_completions = completions_of(attributes.recv_cq),
-       .shared_receives =
-           attributes.srq == nullptr ? nullptr : &object_of<SharedReceives>(attributes.srq).queue,
+       .send_completions = completions_of(of_program(attributes.send_cq)),
+       .receive_completions =
+           completions_of(has_tags ? shared->completions : of_program(attributes.recv_cq)),
+       .shared_receives = shared == nullptr ? nullptr : &shared->queue,
+       .tags = has_tags ? shared->tags.get() : nullptr,
        .xrc_domain = origin.xrc == nullptr ? 0 : origin.xrc->number});
   return inner == nullptr ? refuse(ENOMEM) : make_handle(origin, attributes, *inner);
 }
@@ -149,16 +154,15 @@ void tell_of_no_way(const Adapter& adapter, const ibv_ah_attr& address) {
                      "or fabric");
 }
 
-/// POST(work) for each of a list; stops at the first that fails.
-template <class Work, class Post>
-int post_each(Work* work, Work** bad, Post&& post) {
-  for (; work != nullptr; work = work->next) {
-    const int error = post(*work);
-    if (error == 0) continue;
-    *bad = work;
-    return error;
-  }
-  return 0;
+/// Whether ATTRIBUTES are complete for a shared receive queue of TYPE.
+bool is_complete(const ibv_srq_init_attr_ex& attributes, ibv_srq_type type) {
+  const ibv_tm_cap& tags = attributes.tm_cap;
+  unsigned needed = IBV_SRQ_INIT_ATTR_PD;
+  if (type == IBV_SRQT_XRC) needed |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+  if (type == IBV_SRQT_TM) needed |= IBV_SRQ_INIT_ATTR_TM | IBV_SRQ_INIT_ATTR_CQ;
+  if ((attributes.comp_mask & needed) != needed) return false;
+  return type != IBV_SRQT_TM || (tags.max_num_tags > 0 && tags.max_num_tags <= tags_max &&
+                                 tags.max_ops > 0 && tags.max_ops <= tag_operations_max);
 }
 
 }  // namespace
@@ -359,40 +363,43 @@ SOFTRDMA_EXPORT ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attribute
 ibv_srq* create_srq_ex(ibv_context* /*context*/, ibv_srq_init_attr_ex* attributes) {
   const auto has = [attributes](unsigned bit) { return (attributes->comp_mask & bit) != 0; };
   const ibv_srq_type type = has(IBV_SRQ_INIT_ATTR_TYPE) ? attributes->srq_type : IBV_SRQT_BASIC;
-  if (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC) return refuse(EOPNOTSUPP);
-  const bool is_xrc = type == IBV_SRQT_XRC;
-  if (!has(IBV_SRQ_INIT_ATTR_PD) ||
-      (is_xrc && !(has(IBV_SRQ_INIT_ATTR_XRCD) && has(IBV_SRQ_INIT_ATTR_CQ))))
-    return refuse(EINVAL);
+  if (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC && type != IBV_SRQT_TM)
+    return refuse(EOPNOTSUPP);
+  if (!is_complete(*attributes, type)) return refuse(EINVAL);
   ibv_srq_init_attr basic{.srq_context = attributes->srq_context, .attr = attributes->attr};
   ibv_srq* const srq = ibv_create_srq(attributes->pd, &basic);
-  if (srq == nullptr || !is_xrc) return srq;
+  if (srq == nullptr || type == IBV_SRQT_BASIC) return srq;
   auto& object = object_of<SharedReceives>(srq);
   Adapter& adapter = *object.context->adapter;
   auto lock = adapter.lock();
-  auto& xrc = object_of<XrcDomain>(attributes->xrcd);
+  auto* const xrc = type == IBV_SRQT_XRC ? &object_of<XrcDomain>(attributes->xrcd) : nullptr;
   auto& completions = object_of<CompletionQueue>(attributes->cq);
+  // Domains of XRC have numbers above 0: none of their queue pairs reaches one with tags.
   const std::optional<std::uint32_t> number =
       adapter.device().add({.receives = &object.queue,
                             .completions = &completions.completions,
                             .domain = object_of<Domain>(attributes->pd).number,
-                            .xrc_domain = xrc.number});
+                            .xrc_domain = xrc == nullptr ? 0 : xrc->number});
   if (!number) {
     lock.unlock();
     ibv_destroy_srq(srq);
     return refuse(ENOMEM);
   }
   object.number = *number;
-  object.xrc = &xrc;
   object.completions = &completions;
-  ++xrc.users;
   ++completions.users;
+  if (type == IBV_SRQT_TM) {
+    object.tags = std::make_unique<queue::TagMatcher>(attributes->tm_cap.max_num_tags);
+  } else {
+    object.xrc = xrc;
+    ++xrc->users;
+  }
   return srq;
 }
 
 int get_srq_num(ibv_srq* srq, std::uint32_t* number) {
   const auto& object = object_of<SharedReceives>(srq);
-  if (object.xrc == nullptr) return EOPNOTSUPP;
+  if (object.completions == nullptr) return EOPNOTSUPP;
   *number = object.number;
   return 0;
 }
@@ -430,9 +437,9 @@ SOFTRDMA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
   });
   while (srq->events_completed != object.events_fetched) adapter.wait(lock);
   --object_of<Domain>(srq->pd).users;
-  if (object.xrc != nullptr) {
+  if (object.xrc != nullptr) --object.xrc->users;
+  if (object.completions != nullptr) {
     adapter.device().remove_target(object.number);
-    --object.xrc->users;
     --object.completions->users;
   }
   delete &object;
