@@ -32,7 +32,7 @@ void complete(SharedReceives& receives, const ibv_ops_wr& request, ibv_wc_status
   completion.wc.status = status;
   completion.wc.opcode = completion_of(request.opcode);
   completion.wc.wc_flags = receives.tags->is_synchronized() ? 0U : unsigned{IBV_WC_TM_SYNC_REQ};
-  completion.time_ns = Adapter::now_ns();
+  completion.time_ns = receives.context->adapter->now_ns();
   receives.completions->completions.push(completion);
 }
 
