@@ -265,7 +265,7 @@ void Device::on_group_arrival(const qp::Arrival& arrival) {
 
 void Device::deliver(Entry& entry, const qp::Arrival& arrival) {
   touch(entry);
-  entry.queue_pair->on_arrival(arrival, now_ns_);
+  if (!entry.queue_pair->on_arrival(arrival, now_ns_)) ++counters_.from_others;
   make_ready(entry);
 }
 

@@ -47,6 +47,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
     std::uint64_t packets_sent = 0;
     std::uint64_t packets_received = 0;
     std::uint64_t without_queue_pair = 0;  // arrived for a number that nobody has
+    std::uint64_t from_others = 0;         // of another host than the queue pair is connected to
     std::uint64_t context_misses = 0;  // packets whose queue pair an adapter would have to fetch
   };
 

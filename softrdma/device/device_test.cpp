@@ -159,6 +159,26 @@ std::vector<ibv_wc_status> statuses(const std::vector<ibv_wc>& completions) {
   return out;
 }
 
+TEST(Device, AnotherHostThanTheOneItIsConnectedToIsNotHeard) {
+  SimulatedNetwork network({});
+  Host a(network, 1);
+  Host b(network, 2);
+  Host stranger(network, 3);
+  const auto [from, to] = create_pair(a, b);
+  QueuePair& intruder = stranger.create(IBV_QPT_RC);
+  ASSERT_EQ(stranger.bring_up(intruder, b, to->number()), 0);
+  std::fill_n(stranger.ram.begin(), 8, std::byte{9});
+  ASSERT_EQ(stranger.post(intruder, IBV_WR_RDMA_WRITE, 0, 8, b, 0), 0);
+  ASSERT_TRUE(run(network, {&a, &b, &stranger}));
+  EXPECT_EQ(statuses(stranger.poll()), std::vector{IBV_WC_RETRY_EXC_ERR});
+  EXPECT_EQ(b.ram[0], std::byte{0});
+  EXPECT_EQ(b.device.counters().from_others, 8U) << "one, and seven that were sent again";
+  EXPECT_EQ(to->state(), IBV_QPS_RTS);
+  ASSERT_EQ(a.post(*from, IBV_WR_RDMA_WRITE, 8, 8, b, 8), 0);
+  ASSERT_TRUE(run(network, {&a, &b}));
+  EXPECT_EQ(statuses(a.poll()), std::vector{IBV_WC_SUCCESS});
+}
+
 TEST(Device, QueuePairsOfTwoHostsTalk) {
   SimulatedNetwork network({});
   Host a(network, 1);

@@ -81,7 +81,9 @@ bool HostLink::pass_on(const qp::Arrival& arrival) {
   // What can't be read, or finds no room, is lost, and comes again.
   if (!packet.payload.read({&whole, 1})) return true;
   letter.payload.add(payload);
-  if (leave_packet(host_, *seat, letter, copied_form(payload.size()), nullptr)) host_.ring(*seat);
+  const std::optional<Route> route = fabric::route_of(arrival);
+  if (leave_packet(host_, *seat, letter, copied_form(payload.size()), route ? &*route : nullptr))
+    host_.ring(*seat);
   return true;
 }
 
@@ -313,12 +315,7 @@ bool HostLink::open(const Slot& slot, FarMemory* far, std::vector<std::byte>* jo
       wire::parse(std::span(head.headers).first(head.header_bytes));
   if (!packet || (head.payload_bytes != 0 && !packet->shape.payload)) return false;
   out->packet = *packet;
-  if (packet->headers.opcode.service == wire::Service::unreliable_datagram) {
-    out->source_lid = slot.route.source_lid;
-    out->service_level = slot.route.service_level;
-    out->grh.reset();
-    if (slot.route.has_grh) out->grh = slot.route.grh;
-  }
+  if (head.has_route) tell_of(slot.route, out);
   switch (head.form) {
     case Form::body:
       if (head.payload_bytes > slot.body.size()) return false;

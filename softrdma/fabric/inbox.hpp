@@ -56,16 +56,18 @@ struct SlotHead {
   Form form;
   std::uint8_t count;  // of chunks or pieces
   std::uint8_t header_bytes;
-  std::uint8_t unused;
+  bool has_route;  // beside the body
   std::array<std::byte, wire::headers_bytes_max> headers;
 };
 
-/// What the receiver of a datagram is told of its way.
+/// What the receiver is told of the way of a datagram, or of any packet from another host.
 struct Route {
   std::uint16_t source_lid;
   std::uint8_t service_level;
   bool has_grh;
   std::array<std::byte, qp::grh_bytes> grh;
+  bool has_host;  // another one than this
+  wire::Address host;
 };
 
 struct alignas(64) Slot {

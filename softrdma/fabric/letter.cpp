@@ -47,6 +47,28 @@ void fill_chunks(Slot& slot, const memory::Pieces& payload, Numbers numbers, con
 
 }  // namespace
 
+void tell_of(const Route& route, qp::Arrival* arrival) {
+  arrival->source_lid = route.source_lid;
+  arrival->service_level = route.service_level;
+  if (route.has_grh) arrival->grh = route.grh;
+  if (route.has_host) arrival->host = route.host;
+}
+
+std::optional<Route> route_of(const qp::Arrival& arrival) {
+  const bool is_datagram =
+      arrival.packet.headers.opcode.service == wire::Service::unreliable_datagram;
+  if (!is_datagram && !arrival.host) return std::nullopt;
+  Route route{.source_lid = arrival.source_lid,
+              .service_level = arrival.service_level,
+              .has_grh = arrival.grh.has_value(),
+              .grh = {},
+              .has_host = arrival.host.has_value(),
+              .host = {}};
+  if (arrival.grh) route.grh = *arrival.grh;
+  if (arrival.host) route.host = *arrival.host;
+  return route;
+}
+
 std::optional<std::uint64_t> leave_packet(const Host& host, std::uint16_t seat,
                                           const qp::Outgoing& packet, Form form,
                                           const Route* route) {
@@ -80,6 +102,7 @@ std::optional<std::uint64_t> leave_packet(const Host& host, std::uint16_t seat,
       fill_chunks(slot, packet.payload, claimed, inbox);
       break;
   }
+  slot.head.has_route = route != nullptr;
   if (route != nullptr) slot.route = *route;
   inbox.publish(*claim, host.seat());
   return claim->position;

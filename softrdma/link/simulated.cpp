@@ -37,7 +37,8 @@ class SimulatedNetwork::Port final : public Link {
     if (!network_.hosts_.contains(address.dlid)) return std::nullopt;
     return qp::Path{.segment_bytes = 128U << mtu,
                     .unreliable_segment_bytes = 128U << mtu,
-                    .window_packets = network_.settings_.window_packets};
+                    .window_packets = network_.settings_.window_packets,
+                    .host = path_between(lid_, address.dlid).destination};
   }
   bool has_room(const qp::Destination& destination) override {
     const ibv_ah_attr& address = *destination.address;
@@ -72,7 +73,10 @@ class SimulatedNetwork::Port final : public Link {
     if (sum != checksum(flying.source_lid, lid_, packet_bytes)) return;
     const std::optional<wire::Packet> packet = wire::parse(packet_bytes);
     if (!packet) return;
-    sink.on_arrival({.packet = *packet, .grh = std::nullopt, .source_lid = flying.source_lid});
+    sink.on_arrival({.packet = *packet,
+                     .grh = std::nullopt,
+                     .source_lid = flying.source_lid,
+                     .host = path_between(flying.source_lid, lid_).source});
   }
 
   SimulatedNetwork& network_;

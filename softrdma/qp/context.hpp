@@ -11,6 +11,7 @@
 
 #include "softrdma/memory/region_table.hpp"
 #include "softrdma/memory/scatter_gather.hpp"
+#include "softrdma/wire/icrc.hpp"
 #include "softrdma/wire/packet.hpp"
 
 namespace softrdma::qp {
@@ -72,6 +73,8 @@ struct Arrival {
   std::optional<std::array<std::byte, grh_bytes>> grh;
   std::uint16_t source_lid = 0;
   std::uint8_t service_level = 0;
+  /// The host that it came from; nothing: this one.
+  std::optional<wire::Address> host = std::nullopt;
 };
 
 }  // namespace softrdma::qp

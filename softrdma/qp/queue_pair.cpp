@@ -249,6 +249,7 @@ bool QueuePair::find_path(const ibv_ah_attr& address, ibv_mtu mtu) {
   context_.segment_bytes =
       context_.is_reliable() ? path->segment_bytes : path->unreliable_segment_bytes;
   context_.window_packets = path->window_packets;
+  peer_host_ = path->host;
   return true;
 }
 
@@ -462,33 +463,39 @@ bool QueuePair::next(std::uint64_t now_ns, Outgoing* out) {
   return connected->responder.next(out) || connected->requester.next(now_ns, out);
 }
 
-void QueuePair::on_arrival(const Arrival& arrival, std::uint64_t now_ns) {
-  if (arrival.packet.headers.opcode.service != context_.service) return;
+bool QueuePair::on_arrival(const Arrival& arrival, std::uint64_t now_ns) {
+  if (arrival.packet.headers.opcode.service != context_.service) return true;
   auto* const connected = std::get_if<Connected>(&halves_);
   if (connected == nullptr) {
     std::get<Datagram>(halves_).on_arrival(arrival);
-  } else if (!arrival.packet.shape.is_request()) {
+    return true;
+  }
+  const bool is_request = arrival.packet.shape.is_request();
+  if (is_request && parts_.type == IBV_QPT_XRC_RECV) return on_target_request(arrival);
+  if (arrival.host != peer_host_) return false;
+  if (!is_request) {
     connected->requester.on_answer(arrival.packet, now_ns);
-  } else if (parts_.type == IBV_QPT_XRC_RECV) {
-    on_target_request(arrival.packet);
   } else if (parts_.type != IBV_QPT_XRC_SEND) {
     connected->responder.on_request(arrival.packet);
   }
+  return true;
 }
 
 /// Of XRC the receive queue that a request names has the domain of protection.
-void QueuePair::on_target_request(const wire::Packet& packet) {
+bool QueuePair::on_target_request(const Arrival& arrival) {
   const SharedTurn turn(*this);
   // It counts as lost.
-  if (!turn.is_ours()) return;
+  if (!turn.is_ours()) return true;
+  if (arrival.host != peer_host_) return false;
   Responder& responder = std::get<Connected>(halves_).responder;
-  const ReceiveTarget* const receives = target(packet.headers.receive_queue);
+  const ReceiveTarget* const receives = target(arrival.packet.headers.receive_queue);
   if (receives == nullptr) {
-    responder.reject(packet);
-    return;
+    responder.reject(arrival.packet);
+    return true;
   }
   context_.domain = receives->domain;
-  responder.on_request(packet);
+  responder.on_request(arrival.packet);
+  return true;
 }
 
 const ReceiveTarget* QueuePair::target(std::uint32_t receive_queue) {

@@ -34,6 +34,7 @@ struct Path {
   std::uint32_t segment_bytes = 0;             // of what is acknowledged
   std::uint32_t unreliable_segment_bytes = 0;  // of what is not
   std::uint32_t window_packets = 0;
+  std::optional<wire::Address> host = std::nullopt;  // where it leads; nothing: to this one
 };
 
 /// A shared receive queue of XRC, as target queue pairs deliver into it.
@@ -115,7 +116,9 @@ class QueuePair final : private RequesterListener,
   [[nodiscard]] std::optional<Destination> destination();
   /// The next packet to send; false if there is none at NOW.
   bool next(std::uint64_t now_ns, Outgoing* out);
-  void on_arrival(const Arrival& arrival, std::uint64_t now_ns);
+  /// False, and nothing happens, if ARRIVAL is from another host than the one that it is connected
+  /// to: that has no say.
+  bool on_arrival(const Arrival& arrival, std::uint64_t now_ns);
   void on_time(std::uint64_t now_ns);
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const;
   /// Its owner says that it is in error (a fault, a port that is gone).
@@ -169,7 +172,7 @@ class QueuePair final : private RequesterListener,
                     std::vector<ibv_sge>* entries) override;
 
   [[nodiscard]] const ReceiveTarget* target(std::uint32_t receive_queue);
-  void on_target_request(const wire::Packet& packet);
+  bool on_target_request(const Arrival& arrival);
   void complete(queue::CompletionQueue* completions, const queue::Completion& completion);
   void flush_sends();
 
@@ -178,7 +181,8 @@ class QueuePair final : private RequesterListener,
   ibv_qp_state state_ = IBV_QPS_RESET;
   ibv_qp_attr attributes_{};
   bool tells_when_drained_ = false;
-  std::uint32_t changes_ = 0;  // of state and attributes
+  std::uint32_t changes_ = 0;               // of state and attributes
+  std::optional<wire::Address> peer_host_;  // of a connected one; nothing: this host
   Context context_;
   queue::SendQueue sends_;
   queue::ReceiveQueue receives_;

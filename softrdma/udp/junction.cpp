@@ -68,7 +68,8 @@ std::optional<qp::Path> Junction::path_to(const ibv_ah_attr& address, ibv_mtu mt
   const std::uint32_t segment_bytes = 128U << mtu;
   return qp::Path{.segment_bytes = segment_bytes,
                   .unreliable_segment_bytes = segment_bytes,
-                  .window_packets = window_packets};
+                  .window_packets = window_packets,
+                  .host = remote->path.destination};
 }
 
 bool Junction::has_room(const qp::Destination& destination) {
@@ -123,9 +124,7 @@ void Junction::deliver(const Datagram& datagram, link::Sink* sink) {
     ++counters_.dropped;
     return;
   }
-  const bool is_datagram = packet->headers.opcode.service == wire::Service::unreliable_datagram;
-  const fabric::Route route = is_datagram ? route_of(datagram) : fabric::Route{};
-  hand_over(*packet, is_datagram ? &route : nullptr, *seat, sink);
+  hand_over(arrival_of(*packet, datagram), *seat, sink);
 }
 
 bool Junction::empty_group_sockets(link::Sink* sink) {
@@ -142,27 +141,21 @@ void Junction::deliver_to_group(const Datagram& datagram, link::Sink* sink) {
     ++counters_.malformed;
     return;
   }
-  const fabric::Route route = route_of(datagram);
-  hand_over(*packet, &route, host_.seat(), sink);
+  hand_over(arrival_of(*packet, datagram), host_.seat(), sink);
 }
 
-/// To the process on SEAT. ROUTE: of a datagram, else null. SINK: as of empty_sockets().
-void Junction::hand_over(const wire::Packet& packet, const fabric::Route* route, std::uint16_t seat,
-                         link::Sink* sink) {
+/// To the process on SEAT. SINK: as of empty_sockets().
+void Junction::hand_over(const qp::Arrival& arrival, std::uint16_t seat, link::Sink* sink) {
   // Another one may have left packets since, which come first.
-  if (sink != nullptr && seat == host_.seat() && !local_.has_mail()) {
-    qp::Arrival arrival;
-    arrival.packet = packet;
-    if (route != nullptr) arrival.source_lid = route->source_lid;
-    if (route != nullptr && route->has_grh) arrival.grh = route->grh;
-    sink->on_arrival(arrival);
-    return;
-  }
+  if (sink != nullptr && seat == host_.seat() && !local_.has_mail())
+    return sink->on_arrival(arrival);
+  const wire::Packet& packet = arrival.packet;
   qp::Outgoing letter;
   letter.headers = packet.headers;
   letter.payload.add(packet.payload.at_hand());
-  if (!fabric::leave_packet(host_, seat, letter, fabric::copied_form(letter.payload.bytes()),
-                            route)) {
+  const std::optional<fabric::Route> route = fabric::route_of(arrival);
+  if (!fabric::leave_packet(host_, seat, letter, fabric::copied_form(packet.payload.size()),
+                            &*route)) {
     ++counters_.dropped;
     return;
   }
@@ -176,20 +169,23 @@ std::optional<std::uint16_t> Junction::seat_for(const wire::Headers& headers) co
   return host_.owner_of(headers.receive_queue);
 }
 
-/// What the receiver of DATAGRAM is told. Of InfiniBand the header is optional, but for a group,
-/// and nothing tells whether the sender wanted it.
-fabric::Route Junction::route_of(const Datagram& datagram) const {
-  fabric::Route route{};
+/// Of InfiniBand the global route header is optional, but for a group, and nothing tells whether
+/// the sender wanted it.
+qp::Arrival Junction::arrival_of(const wire::Packet& packet, const Datagram& datagram) const {
+  qp::Arrival arrival;
+  arrival.packet = packet;
+  arrival.host = datagram.path.source;
+  if (packet.headers.opcode.service != wire::Service::unreliable_datagram) return arrival;
   const bool is_ethernet = ports_.front().is_ethernet;
-  route.has_grh = is_ethernet || link::is_multicast(datagram.path.destination);
-  if (route.has_grh)
-    route.grh = route_header(datagram.path, datagram.bytes.size() + wire::icrc_bytes, is_ethernet);
+  if (is_ethernet || link::is_multicast(datagram.path.destination))
+    arrival.grh =
+        route_header(datagram.path, datagram.bytes.size() + wire::icrc_bytes, is_ethernet);
   // An address of IPv6 tells no LID.
   if (!is_ethernet && wire::is_ipv4(datagram.path.source)) {
-    std::memcpy(&route.source_lid, &datagram.path.source[14], sizeof(route.source_lid));
-    route.source_lid = ntohs(route.source_lid);
+    std::memcpy(&arrival.source_lid, &datagram.path.source[14], sizeof(arrival.source_lid));
+    arrival.source_lid = ntohs(arrival.source_lid);
   }
-  return route;
+  return arrival;
 }
 
 // Multicast groups

@@ -89,9 +89,8 @@ class Junction final : public link::Link {
   void deliver(const Datagram& datagram, link::Sink* sink);
   [[nodiscard]] std::optional<std::uint16_t> seat_for(const wire::Headers& headers) const;
   void deliver_to_group(const Datagram& datagram, link::Sink* sink);
-  void hand_over(const wire::Packet& packet, const fabric::Route* route, std::uint16_t seat,
-                 link::Sink* sink);
-  [[nodiscard]] fabric::Route route_of(const Datagram& datagram) const;
+  void hand_over(const qp::Arrival& arrival, std::uint16_t seat, link::Sink* sink);
+  [[nodiscard]] qp::Arrival arrival_of(const wire::Packet& packet, const Datagram& datagram) const;
 
   fabric::Host& host_;
   const std::vector<link::PortIdentity> ports_;

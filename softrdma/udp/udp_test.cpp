@@ -116,6 +116,7 @@ class Site final : public link::Sink {
     source_lid = arrival.source_lid;
     grh = arrival.grh;
     headers = arrival.packet.headers;
+    from = arrival.host;
     payload.assign(arrival.packet.payload.size(), std::byte{0});
     const std::span<std::byte> whole(payload);
     EXPECT_TRUE(arrival.packet.payload.read({&whole, 1}));
@@ -187,6 +188,7 @@ class Site final : public link::Sink {
   std::vector<std::byte> payload;
   std::optional<std::array<std::byte, qp::grh_bytes>> grh;
   std::uint16_t source_lid = 0;
+  std::optional<wire::Address> from;
 };
 
 std::vector<std::byte> numbered_bytes(std::size_t count) {
@@ -228,6 +230,25 @@ TEST_F(JunctionTest, AProcessOfThisHostIsReachedWithoutSockets) {
   here_.send(here_, sent);
   EXPECT_TRUE(here_.wait_for(1));
   EXPECT_EQ(here_.payload, sent);
+}
+
+TEST_F(JunctionTest, EveryPacketTellsItsHost) {
+  const std::vector<std::byte> sent = numbered_bytes(600);
+  here_.send(there_, sent);
+  ASSERT_TRUE(there_.wait_for(1));
+  EXPECT_EQ(there_.from, here_.addresses[0].address);
+  // The same for a packet that somebody else took out of the socket.
+  here_.send(there_, sent);
+  for (int i = 0; i < 1000 && !there_.link.has_mail(); ++i) {
+    there_.link.on_socket_ready(0);
+    ::usleep(1000);
+  }
+  there_.from.reset();
+  ASSERT_TRUE(there_.wait_for(2));
+  EXPECT_EQ(there_.from, here_.addresses[0].address);
+  here_.send(here_, sent);
+  ASSERT_TRUE(here_.wait_for(1));
+  EXPECT_FALSE(here_.from.has_value()) << "it is of this host";
 }
 
 TEST_F(JunctionTest, ADatagramTellsWhereItCameFrom) {

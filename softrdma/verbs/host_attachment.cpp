@@ -126,9 +126,10 @@ void HostAttachment::publish(device::Device& device, std::uint64_t now_ns) {
                   .repeated = requesters.repeated_packets,
                   .timeouts = requesters.timeouts,
                   .not_ready = requesters.not_ready,
-                  .dropped = device.counters().without_queue_pair + local.gone + local.malformed +
-                             local.without_room + link_.counters().dropped +
-                             link_.counters().malformed + link_.sender_counters().refused,
+                  .dropped = device.counters().without_queue_pair + device.counters().from_others +
+                             local.gone + local.malformed + local.without_room +
+                             link_.counters().dropped + link_.counters().malformed +
+                             link_.sender_counters().refused,
                   .wrong_checksum = received.wrong_checksum + for_groups.wrong_checksum,
                   .context_misses = device.counters().context_misses});
 }
