@@ -16,15 +16,8 @@ import sys
 
 import pairs
 
-HERE = pathlib.Path(__file__).parent
 # What a packet of 1024 bytes has beside its payload, so that both send datagrams of one size.
 PACKET_BYTES = 1024 + 12 + 4
-
-
-def build(work, name, *libraries):
-    program = work / name
-    subprocess.run(["cc", "-O2", "-o", program, HERE / f"{name}.c", *libraries], check=True)
-    return program
 
 
 def last_row(shown):
@@ -82,14 +75,14 @@ def main():
     show("RDMA write, 1 MiB",
          [bandwidth_mb(library, host, "ib_write_bw", 1 << 20, 3000) / 1000 for _ in rounds], "GB/s",
          "at least 8")
-    queue_pairs = subprocess.run([build(work, "queue_pairs", "-libverbs")], text=True, check=True,
+    queue_pairs = subprocess.run([pairs.build(work, "queue_pairs")], text=True, check=True,
                                  capture_output=True,
                                  env={**os.environ, "LD_PRELOAD": str(library)}).stdout
     show("memory of each of 10,000 RC queue pairs", [float(queue_pairs)], "bytes", "at most 2048")
     if os.geteuid() != 0:
         print("skipped: between network name spaces, which needs root")
         return 0
-    udp = build(work, "udp")
+    udp = pairs.build(work, "udp")
     with pairs.TwoNamespaces() as place:
         latencies = [(latency_us(library, place, 8), plain(udp, place, "latency", 28))
                      for _ in rounds]

@@ -3,6 +3,7 @@ perftest. Both ends run on this host: in one fabric, in two that talk by UDP, or
 spaces. Each pair has a time limit."""
 import itertools
 import os
+import pathlib
 import re
 import socket
 import subprocess
@@ -13,6 +14,21 @@ TIME_LIMIT_S = 60
 
 class Failure(Exception):
     """A program did not do what it was started for."""
+
+
+def build(work, name):
+    """A program of ours for libibverbs, from its source beside this file."""
+    program = work / name
+    subprocess.run(["cc", "-O2", "-o", program, pathlib.Path(__file__).parent / f"{name}.c",
+                    "-libverbs"], check=True)
+    return program
+
+
+def operations(work):
+    """What perftest lacks: immediate data, invalidation."""
+    program = build(work, "operations")
+    for kind in ("RC", "UC", "UD", "XRC"):
+        yield [program, "-c", kind]
 
 
 def pingpongs():
@@ -80,7 +96,7 @@ class TwoFabrics(OneHost):
                  "SOFTRDMA_ADDRESS": f"127.0.{1 + port % 200}.{which}"} for which in (1, 2)]
 
     def suits(self, command):
-        return not UNRELIABLE_BANDWIDTH.match(" ".join(command))
+        return not UNRELIABLE_BANDWIDTH.match(" ".join(map(str, command)))
 
 
 class TwoNamespaces(TwoFabrics):
@@ -183,7 +199,7 @@ def run_pair(library, command, place, more=None):
     settings of both."""
     port = free_port()
     told = "".join(f", {key}={value}" for key, value in (more or {}).items())
-    name = f"{' '.join(command)} ({place.name}{told})"
+    name = f"{' '.join(map(str, command))} ({place.name}{told})"
     print("started:", name, flush=True)
     began = time.monotonic()
 

@@ -209,9 +209,7 @@ def check_open_mpi(library, work, way):
 
 def check_xrc(library, work, hosts):
     """A target queue pair that outlives its process, and receive queues of two others."""
-    program = work / "xrc"
-    source = pathlib.Path(__file__).parent / "xrc.c"
-    subprocess.run(["cc", "-O2", "-o", program, source, "-libverbs"], check=True)
+    program = pairs.build(work, "xrc")
     done = run(library, [program, hosts])
     if done.returncode != 0 or not re.search(r"^done: 2000 and 2000 messages$", done.stdout, re.MULTILINE):
         raise Failure(f"{program} {hosts}:\n{done.stdout[-2000:]}")
@@ -220,7 +218,7 @@ def check_xrc(library, work, hosts):
 def check_pair(library, command, place, more=None):
     shown = pairs.run_pair(library, command, place, more)
     if command[0] == "ucx_perftest" and "Final:" not in shown:
-        raise Failure(f"{' '.join(command)} shows no result:\n{shown[-2000:]}")
+        raise Failure(f"{' '.join(map(str, command))} shows no result:\n{shown[-2000:]}")
 
 
 def run_checks(checks, only):
@@ -265,7 +263,8 @@ def main():
         checks[f"xrc {hosts}"] = lambda hosts=hosts: check_xrc(library, work, hosts)
     with contextlib.ExitStack() as held:
         places = [pairs.OneHost(), pairs.TwoFabrics()]
-        programs = [(command, None) for command in pairs.programs(options.all)]
+        programs = [(command, None)
+                    for command in (*pairs.programs(options.all), *pairs.operations(work))]
         programs += [(command, pairs.UCX_SETTINGS) for command in pairs.ucx()]
         programs += [(command, {"SOFTRDMA_LOSS": "0.01"}) for command in pairs.lossy(options.all)]
         if os.geteuid() == 0:
@@ -279,7 +278,7 @@ def main():
         every += [(place, command, pairs.MULTICAST_SETTINGS)
                   for place in places for command in pairs.multicast(place)]
         for place, command, settings in every:
-            checks[f"{' '.join(command)} ({place.name}) {settings or ''}"] = \
+            checks[f"{' '.join(map(str, command))} ({place.name}) {settings or ''}"] = \
                 lambda place=place, command=command, settings=settings: \
                 check_pair(library, command, place, settings)
         more = run_checks(checks, options.only)

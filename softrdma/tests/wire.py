@@ -22,16 +22,20 @@ import pairs
 SERVICES = {0: "RC", 1: "UC", 3: "UD", 5: "XRC"}
 SEND, WRITE, READ, ATOMIC = ({0, 1, 2}, {6, 7, 8}, {12, 13, 14, 15}, {18, 20})
 ACKNOWLEDGE, SEND_ONLY, WRITE_ONLY, READ_ONLY, FETCH_ADD = 17, 4, 10, 16, 20
+IMMEDIATE, SEND_ONLY_IMMEDIATE, INVALIDATE = {3, 5, 9, 11}, 5, {22, 23}
 WANTED = {
-    "RC": {*SEND, *WRITE, *READ, ACKNOWLEDGE, SEND_ONLY, WRITE_ONLY, READ_ONLY, *ATOMIC},
-    "UC": {*SEND, *WRITE, SEND_ONLY, WRITE_ONLY},
-    "UD": {SEND_ONLY},
-    "XRC": {*SEND, *WRITE, *READ, ACKNOWLEDGE, SEND_ONLY, WRITE_ONLY, READ_ONLY, FETCH_ADD},
+    "RC": {*SEND, *WRITE, *READ, ACKNOWLEDGE, SEND_ONLY, WRITE_ONLY, READ_ONLY, *ATOMIC, *IMMEDIATE,
+           *INVALIDATE},
+    "UC": {*SEND, *WRITE, SEND_ONLY, WRITE_ONLY, *IMMEDIATE},
+    "UD": {SEND_ONLY, SEND_ONLY_IMMEDIATE},
+    "XRC": {*SEND, *WRITE, *READ, ACKNOWLEDGE, SEND_ONLY, WRITE_ONLY, READ_ONLY, FETCH_ADD,
+            *IMMEDIATE},
 }
 
 
-def programs(group):
+def programs(work, group):
     """Short and long messages of every operation and service; datagrams to the multicast GROUP."""
+    yield from pairs.operations(work)
     if group:
         yield ["ib_send_bw", "-g", "-c", "UD", "-n", "5", "-s", "64", *group]
     for kind in ("RC", "UC", "UD", "XRC"):
@@ -79,7 +83,7 @@ def check(library, work, scapy, place, name, settings, group):
     file.unlink(missing_ok=True)
     process = capture(place, file)
     try:
-        for command in programs(group):
+        for command in programs(work, group):
             pairs.run_pair(library, command, place, settings)
     finally:
         time.sleep(0.5)
