@@ -30,6 +30,7 @@ constexpr std::array columns{
     Column{"repeated", 9, &fabric::Statistics::repeated},
     Column{"timeouts", 9, &fabric::Statistics::timeouts},
     Column{"not-ready", 10, &fabric::Statistics::not_ready},
+    Column{"congested", 10, &fabric::Statistics::notices},
     Column{"dropped", 8, &fabric::Statistics::dropped},
     Column{"bad-icrc", 9, &fabric::Statistics::wrong_checksum},
     Column{"ctx-miss", 10, &fabric::Statistics::context_misses},

@@ -55,6 +55,7 @@ struct Statistics {
   std::uint64_t repeated;      // packets that were sent again
   std::uint64_t timeouts;
   std::uint64_t not_ready;  // answers that no receive was posted
+  std::uint64_t notices;    // of congestion
   std::uint64_t dropped;    // packets for nobody, for a full inbox, or without payload
   std::uint64_t wrong_checksum;
   std::uint64_t context_misses;  // of the model of an adapter's cache

@@ -66,7 +66,8 @@ struct Route {
   std::uint8_t service_level;
   bool has_grh;
   std::array<std::byte, qp::grh_bytes> grh;
-  bool has_host;  // another one than this
+  bool is_marked;  // by a switch that has too much to carry
+  bool has_host;   // another one than this
   wire::Address host;
 };
 

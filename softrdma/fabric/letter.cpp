@@ -52,6 +52,7 @@ void tell_of(const Route& route, qp::Arrival* arrival) {
   arrival->service_level = route.service_level;
   if (route.has_grh) arrival->grh = route.grh;
   if (route.has_host) arrival->host = route.host;
+  arrival->is_marked = route.is_marked;
 }
 
 std::optional<Route> route_of(const qp::Arrival& arrival) {
@@ -62,6 +63,7 @@ std::optional<Route> route_of(const qp::Arrival& arrival) {
               .service_level = arrival.service_level,
               .has_grh = arrival.grh.has_value(),
               .grh = {},
+              .is_marked = arrival.is_marked,
               .has_host = arrival.host.has_value(),
               .host = {}};
   if (arrival.grh) route.grh = *arrival.grh;

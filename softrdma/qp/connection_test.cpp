@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "softrdma/qp/congestion.hpp"
 #include "softrdma/qp/requester.hpp"
 #include "softrdma/qp/responder.hpp"
 
@@ -408,6 +409,23 @@ TEST_F(Connection, OneLostPieceOfAReadIsMendedAtOnce) {
   // Nothing tells of the loss of the last piece or the last request.
   EXPECT_LE(waits, 2);
   expect_all_sent();
+}
+
+TEST_F(Connection, CongestionHalvesWhatIsOnItsWay) {
+  const auto count_sent = [&](std::uint64_t now_ns) {
+    Outgoing out;
+    int count = 0;
+    while (a.requester.next(now_ns, &out)) ++count;
+    return count;
+  };
+  constexpr std::uint64_t begin_ns = 1'000'000;
+  a.requester.on_congestion(begin_ns);
+  a.requester.on_congestion(begin_ns + notice_interval_ns - 1);
+  for (int i = 0; i < 32; ++i) a.add(IBV_WR_SEND, 0, 8);
+  EXPECT_EQ(count_sent(begin_ns), 8) << "of 16; the second notice told of the same";
+  EXPECT_EQ(a.requester.counters().notices, 1U);
+  a.requester.on_congestion(begin_ns + notice_interval_ns);
+  EXPECT_EQ(a.requester.counters().notices, 2U);
 }
 
 TEST_F(Connection, AShrunkenWindowAsksForItsAnswer) {

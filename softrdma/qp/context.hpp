@@ -75,6 +75,7 @@ struct Arrival {
   std::uint8_t service_level = 0;
   /// The host that it came from; nothing: this one.
   std::optional<wire::Address> host = std::nullopt;
+  bool is_marked = false;  // by a switch on the way that has too much to carry
 };
 
 }  // namespace softrdma::qp

@@ -460,16 +460,23 @@ bool QueuePair::next(std::uint64_t now_ns, Outgoing* out) {
   auto* const connected = std::get_if<Connected>(&halves_);
   if (connected == nullptr) return std::get<Datagram>(halves_).next(out);
   // Answers first: the peer's work may wait for them, and they are bounded.
-  return connected->responder.next(out) || connected->requester.next(now_ns, out);
+  return notices_.next(context_, out) || connected->responder.next(out) ||
+         connected->requester.next(now_ns, out);
 }
 
 bool QueuePair::on_arrival(const Arrival& arrival, std::uint64_t now_ns) {
-  if (arrival.packet.headers.opcode.service != context_.service) return true;
   auto* const connected = std::get_if<Connected>(&halves_);
+  const wire::Opcode opcode = arrival.packet.headers.opcode;
+  if (opcode == wire::congestion_notification && connected != nullptr) {
+    if (arrival.host == peer_host_) connected->requester.on_congestion(now_ns);
+    return arrival.host == peer_host_;
+  }
+  if (opcode.service != context_.service) return true;
   if (connected == nullptr) {
     std::get<Datagram>(halves_).on_arrival(arrival);
     return true;
   }
+  if (arrival.is_marked && context_.is_reliable()) notices_.on_marked(now_ns);
   const bool is_request = arrival.packet.shape.is_request();
   if (is_request && parts_.type == IBV_QPT_XRC_RECV) return on_target_request(arrival);
   if (arrival.host != peer_host_) return false;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <variant>
 
+#include "softrdma/qp/congestion.hpp"
 #include "softrdma/qp/context.hpp"
 #include "softrdma/qp/datagram.hpp"
 #include "softrdma/qp/direct.hpp"
@@ -181,7 +182,8 @@ class QueuePair final : private RequesterListener,
   ibv_qp_state state_ = IBV_QPS_RESET;
   ibv_qp_attr attributes_{};
   bool tells_when_drained_ = false;
-  std::uint32_t changes_ = 0;               // of state and attributes
+  std::uint32_t changes_ = 0;  // of state and attributes
+  CongestionNotices notices_;
   std::optional<wire::Address> peer_host_;  // of a connected one; nothing: this host
   Context context_;
   queue::SendQueue sends_;

@@ -482,5 +482,46 @@ TEST(QueuePair, ATypeTakesItsOwnWorkOnly) {
 // Ten thousand of them cost at most 20 MiB beside the queues that were asked for.
 TEST(QueuePair, IsSmall) { EXPECT_LE(sizeof(QueuePair), 1536U); }
 
+TEST(QueuePair, MarkedPacketsAreToldOfOnceInAWhile) {
+  Adapter adapter(7, IBV_QPT_RC);
+  ASSERT_EQ(adapter.bring_up(9), 0);
+  Arrival arrival;
+  arrival.packet.headers.opcode = {wire::Service::reliable_connection, wire::Operation::send_only};
+  arrival.packet.shape = *wire::shape_of(arrival.packet.headers.opcode);
+  const auto count_notices = [&](std::uint64_t now_ns) {
+    Outgoing out;
+    int count = 0;
+    while (adapter.queue_pair->next(now_ns, &out))
+      if (out.headers.opcode == wire::congestion_notification && out.headers.destination_qp == 9 &&
+          out.payload.bytes() == 16)
+        ++count;
+    return count;
+  };
+  adapter.queue_pair->on_arrival(arrival, 1);
+  EXPECT_EQ(count_notices(1), 0);
+  arrival.is_marked = true;
+  adapter.queue_pair->on_arrival(arrival, 2);
+  adapter.queue_pair->on_arrival(arrival, 3);
+  EXPECT_EQ(count_notices(3), 1);
+  adapter.queue_pair->on_arrival(arrival, 2 + notice_interval_ns - 1);
+  EXPECT_EQ(count_notices(2 + notice_interval_ns - 1), 0);
+  adapter.queue_pair->on_arrival(arrival, 2 + notice_interval_ns);
+  EXPECT_EQ(count_notices(2 + notice_interval_ns), 1);
+}
+
+TEST(QueuePair, ANoticeOfCongestionIsHeededFromThePeerAlone) {
+  Adapter adapter(7, IBV_QPT_RC);
+  ASSERT_EQ(adapter.bring_up(9), 0);
+  Arrival arrival;
+  arrival.packet.headers.opcode = wire::congestion_notification;
+  arrival.packet.shape = *wire::shape_of(wire::congestion_notification);
+  arrival.host = wire::Address{};
+  EXPECT_FALSE(adapter.queue_pair->on_arrival(arrival, notice_interval_ns));
+  EXPECT_EQ(adapter.queue_pair->counters().notices, 0U);
+  arrival.host.reset();
+  EXPECT_TRUE(adapter.queue_pair->on_arrival(arrival, notice_interval_ns));
+  EXPECT_EQ(adapter.queue_pair->counters().notices, 1U);
+}
+
 }  // namespace
 }  // namespace softrdma::qp

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "softrdma/qp/congestion.hpp"
 #include "softrdma/qp/sequence.hpp"
 #include "softrdma/qp/syndrome.hpp"
 
@@ -446,10 +447,22 @@ void Requester::repeat(std::uint64_t now_ns) {
   }
   --retries_;
   is_repeating_ = true;
-  window_packets_ = std::max(window_packets_ / 2, window_packets_min);
-  answered_in_window_ = 0;
+  shrink_window();
   timer_ns_ = now_ns + ack_timeout_ns(context_.timeout);
   seek(answered_sequence_);
+}
+
+void Requester::shrink_window() {
+  window_packets_ = std::max(window_packets_ / 2, window_packets_min);
+  answered_in_window_ = 0;
+}
+
+/// Several notices tell of the same queue in a switch.
+void Requester::on_congestion(std::uint64_t now_ns) {
+  if (!is_running_ || now_ns - slowed_ns_ < notice_interval_ns) return;
+  slowed_ns_ = now_ns;
+  ++counters_.notices;
+  shrink_window();
 }
 
 std::optional<std::uint64_t> Requester::deadline_ns() const {

@@ -48,12 +48,14 @@ class Requester {
     std::uint64_t repeated_packets = 0;
     std::uint64_t timeouts = 0;
     std::uint64_t not_ready = 0;  // "receiver not ready" answers
+    std::uint64_t notices = 0;    // of congestion, that were heeded
 
     Counters& operator+=(const Counters& other) {
       packets += other.packets;
       repeated_packets += other.repeated_packets;
       timeouts += other.timeouts;
       not_ready += other.not_ready;
+      notices += other.notices;
       return *this;
     }
   };
@@ -77,6 +79,8 @@ class Requester {
   /// The next packet to send now; false if there is none.
   bool next(std::uint64_t now_ns, Outgoing* out);
   void on_answer(const wire::Packet& packet, std::uint64_t now_ns);
+  /// The network has too much to carry of ours: half as much from now on.
+  void on_congestion(std::uint64_t now_ns);
   void on_time(std::uint64_t now_ns);
   /// When on_time() has something to do, or next() has a packet again; nothing: not by itself.
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const;
@@ -112,6 +116,7 @@ class Requester {
   void note_progress(std::uint32_t packets, std::uint64_t now_ns);
   void repeat_once(std::uint64_t now_ns);
   void repeat(std::uint64_t now_ns);
+  void shrink_window();
   // What is over
   void end_finished();
   void end_oldest(ibv_wc_status status);
@@ -138,6 +143,7 @@ class Requester {
   std::uint32_t read_packets_ = 0;  // of the oldest of those, that have come
   std::uint32_t window_packets_ = 0;
   std::uint32_t answered_in_window_ = 0;  // since the window was last opened
+  std::uint64_t slowed_ns_ = 0;           // when congestion last shrank it
   unsigned retries_ = 0;
   unsigned not_ready_retries_ = 0;
   std::uint64_t timer_ns_ = 0;   // when silence is too long

@@ -266,7 +266,9 @@ def main():
         programs = [(command, None)
                     for command in (*pairs.programs(options.all), *pairs.operations(work))]
         programs += [(command, pairs.UCX_SETTINGS) for command in pairs.ucx()]
-        programs += [(command, {"SOFTRDMA_LOSS": "0.01"}) for command in pairs.lossy(options.all)]
+        loss = {"SOFTRDMA_LOSS": "0.01"}
+        programs += [(command, loss) for command in pairs.lossy(options.all)]
+        programs += [(command, {**pairs.UCX_SETTINGS, **loss}) for command in pairs.ucx()]
         if os.geteuid() == 0:
             places.append(held.enter_context(pairs.TwoNamespaces()))
         else:

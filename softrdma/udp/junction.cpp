@@ -175,6 +175,7 @@ qp::Arrival Junction::arrival_of(const wire::Packet& packet, const Datagram& dat
   qp::Arrival arrival;
   arrival.packet = packet;
   arrival.host = datagram.path.source;
+  arrival.is_marked = datagram.is_marked;
   if (packet.headers.opcode.service != wire::Service::unreliable_datagram) return arrival;
   const bool is_ethernet = ports_.front().is_ethernet;
   if (is_ethernet || link::is_multicast(datagram.path.destination))

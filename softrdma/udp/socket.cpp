@@ -75,6 +75,15 @@ Result<FileDescriptor> open_socket(int family) {
                                 set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) &&
                                 set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
   if (!is_set) return system_error("setting options of a UDP socket");
+  // Switches may mark packets instead of dropping them, and we want to know (RFC 3168).
+  constexpr int can_be_marked = 2;
+  if (family == AF_INET) {
+    set_option(fd, IPPROTO_IP, IP_TOS, can_be_marked);
+    set_option(fd, IPPROTO_IP, IP_RECVTOS, 1);
+  } else {
+    set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, can_be_marked);
+    set_option(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+  }
   // Groups that this socket has not joined are none of its business; kernels before 4.20 can't be
   // told so for IPv6, and what they bring is dropped.
   if (family == AF_INET) {
@@ -181,6 +190,18 @@ std::optional<Address> destination_of(msghdr& header) {
     }
   }
   return std::nullopt;
+}
+
+bool is_marked(msghdr& header) {
+  constexpr unsigned congestion_experienced = 3;
+  for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr;
+       control = CMSG_NXTHDR(&header, control)) {
+    const bool is_ipv4 = control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_TOS;
+    const bool is_ipv6 = control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_TCLASS;
+    // Of IPv4 a byte, of IPv6 an int, whose first byte it is here.
+    if (is_ipv4 || is_ipv6) return (*CMSG_DATA(control) & 3U) == congestion_experienced;
+  }
+  return false;
 }
 
 std::optional<wire::UdpPath> path_of(msghdr& header, const sockaddr_storage& from) {
@@ -373,7 +394,7 @@ void Receiver::take_one(std::size_t i, const std::function<void(const Datagram&)
   if (packet.empty()) {
     ++counters_.wrong_checksum;
   } else {
-    take({*path, packet});
+    take({*path, packet, is_marked(header)});
   }
 }
 

@@ -80,6 +80,7 @@ class Sender {
 struct Datagram {
   wire::UdpPath path;
   std::span<const std::byte> bytes;
+  bool is_marked = false;  // "congestion experienced", as RFC 3168 has it
 };
 
 class Receiver {

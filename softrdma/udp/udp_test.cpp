@@ -117,6 +117,7 @@ class Site final : public link::Sink {
     grh = arrival.grh;
     headers = arrival.packet.headers;
     from = arrival.host;
+    is_marked = arrival.is_marked;
     payload.assign(arrival.packet.payload.size(), std::byte{0});
     const std::span<std::byte> whole(payload);
     EXPECT_TRUE(arrival.packet.payload.read({&whole, 1}));
@@ -189,6 +190,7 @@ class Site final : public link::Sink {
   std::optional<std::array<std::byte, qp::grh_bytes>> grh;
   std::uint16_t source_lid = 0;
   std::optional<wire::Address> from;
+  bool is_marked = false;
 };
 
 std::vector<std::byte> numbered_bytes(std::size_t count) {
@@ -249,6 +251,21 @@ TEST_F(JunctionTest, EveryPacketTellsItsHost) {
   here_.send(here_, sent);
   ASSERT_TRUE(here_.wait_for(1));
   EXPECT_FALSE(here_.from.has_value()) << "it is of this host";
+}
+
+TEST_F(JunctionTest, AMarkOfASwitchArrives) {
+  const std::vector<std::byte> sent = numbered_bytes(8);
+  here_.send(there_, sent);
+  ASSERT_TRUE(there_.wait_for(1));
+  EXPECT_FALSE(there_.is_marked);
+  // As a switch would have done it.
+  const int congestion_experienced = 3;
+  ASSERT_EQ(::setsockopt(here_.host->sockets()[0].get(), IPPROTO_IP, IP_TOS,
+                         &congestion_experienced, sizeof(congestion_experienced)),
+            0);
+  here_.send(there_, sent);
+  ASSERT_TRUE(there_.wait_for(2));
+  EXPECT_TRUE(there_.is_marked);
 }
 
 TEST_F(JunctionTest, ADatagramTellsWhereItCameFrom) {

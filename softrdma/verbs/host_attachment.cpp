@@ -126,6 +126,7 @@ void HostAttachment::publish(device::Device& device, std::uint64_t now_ns) {
                   .repeated = requesters.repeated_packets,
                   .timeouts = requesters.timeouts,
                   .not_ready = requesters.not_ready,
+                  .notices = requesters.notices,
                   .dropped = device.counters().without_queue_pair + device.counters().from_others +
                              local.gone + local.malformed + local.without_room +
                              link_.counters().dropped + link_.counters().malformed +
