@@ -396,7 +396,7 @@ int Host::pause_of_watcher() const {
   constexpr int others_pause_ms = 20;
   if (looks(seat_)) return own_pause_ms;
   for (std::uint16_t seat = 0; seat < seats_end(); ++seat)
-    if (looks(seat)) return others_pause_ms;
+    if (looks(seat) && is_alive(seat)) return others_pause_ms;
   return 0;
 }
 

@@ -333,6 +333,18 @@ TEST_F(JunctionTest, WhoHasLeftAGroupGetsNothingOfIt) {
   EXPECT_TRUE(there_.wait_for(2));
 }
 
+TEST_F(JunctionTest, AThreadLooksWhereTheOneThatPolledHasDied) {
+  {
+    const auto dies = std::move(Host::join(there_.fabric).value());
+    dies->seat_memory(dies->seat()).is_polled = 1;
+  }
+  there_.host->watch_sockets([this](std::size_t which) { there_.link.on_socket_ready(which); });
+  here_.send(there_, numbered_bytes(8));
+  for (int i = 0; i < 1000 && !there_.link.has_mail(); ++i) ::usleep(1000);
+  EXPECT_TRUE(there_.link.has_mail());
+  there_.host->stop_watching();
+}
+
 TEST_F(JunctionTest, AThreadLooksForWhatIsForAGroupEvenWhileOthersPoll) {
   const ibv_gid group = test_group();
   ASSERT_TRUE(there_.link.join(group));
