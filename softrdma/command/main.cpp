@@ -49,6 +49,9 @@ int main(int argc, char** argv) try {
   CLI::App* const run = app.add_subcommand("run", "run a program on the device");
   for (std::size_t i = 0; i < std::size(settings); ++i)
     run->add_option(settings[i].option, values[i], settings[i].help);
+  bool is_strict = false;
+  run->add_flag("--strict", is_strict,
+                "fail accesses to memory that has changed since it was registered");
   // What follows the first word that is no option is the program's.
   run->prefix_command();
 
@@ -69,6 +72,7 @@ int main(int argc, char** argv) try {
   for (std::size_t i = 0; i < std::size(settings); ++i)
     if (run->count(settings[i].option) > 0)
       run_options.variables.emplace_back(settings[i].variable, values[i]);
+  if (is_strict) run_options.variables.emplace_back("SOFTRDMA_STRICT", "1");
   run_options.program = run->remaining();
   if (dashes != end) run_options.program.insert(run_options.program.end(), dashes + 1, end);
   if (run_options.program.empty()) {

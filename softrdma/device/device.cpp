@@ -178,7 +178,8 @@ bool Device::invalidate(QueuePair& queue_pair, std::uint32_t key) {
 }
 
 void Device::open_to_peer(const qp::PeerAccess& access, const ibv_ah_attr& peer) {
-  if (auto* const direct = link_.direct()) direct->open(access, peer);
+  auto* const direct = link_.direct();
+  if (direct != nullptr && settings_.lets_peers_in) direct->open(access, peer);
 }
 
 void Device::close_to_peer(std::uint32_t queue_pair) {
@@ -210,6 +211,7 @@ void Device::watch_timer(Entry& entry) {
 }
 
 bool Device::drive(std::uint64_t now_ns) {
+  regions_.look_for_changes();
   const bool moved = send(now_ns);
   if (!link_.poll(*this, now_ns)) return moved;
   send_ready();

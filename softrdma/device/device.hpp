@@ -39,6 +39,8 @@ struct DeviceSettings {
   // With a real clock nothing is charged.
   std::uint32_t context_entries = 1024;
   std::uint64_t context_miss_ns = 0;
+  // Peers of the host may copy by themselves to and from what the program lets them use.
+  bool lets_peers_in = true;
 };
 
 class Device final : private qp::QueuePairHost, private link::Sink {
@@ -57,7 +59,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
         link_(link),
         numbers_(numbers),
         listener_(listener),
-        regions_(settings.secret, link.direct()),
+        regions_(settings.secret, settings.lets_peers_in ? link.direct() : nullptr),
         contexts_(settings.context_entries) {}
   ~Device() override;
   Device(const Device&) = delete;

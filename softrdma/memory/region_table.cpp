@@ -2,6 +2,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <algorithm>
+
 #include "base/ids.hpp"
 
 namespace softrdma::memory {
@@ -79,9 +81,16 @@ void RegionTable::change(std::uint32_t key, const Region& region) {
   publish(key, region);
 }
 
-/// What opens nothing to peers is none of their business.
+void RegionTable::renew(std::uint32_t key, const Region& region) {
+  stale_.erase(unpermute(key >> 8));
+  change(key, region);
+}
+
+/// What opens nothing to peers is none of their business, nor is what is stale in a part.
 void RegionTable::publish(std::uint32_t key, const Region& region) {
-  if (directory_ != nullptr && (region.access & remote_rights) != 0)
+  const std::uint32_t region_key = region.kind == RegionKind::region ? key : region.bound_to;
+  if (directory_ != nullptr && (region.access & remote_rights) != 0 &&
+      !stale_.contains(unpermute(region_key >> 8)))
     directory_->publish(key, region);
 }
 
@@ -110,6 +119,7 @@ void RegionTable::erase_place(std::uint32_t key) {
   if (entry.region.kind == RegionKind::region) withdraw(own_key);
   unbind(own_key, entry.region);
   entry.is_used = false;
+  stale_.erase(place);
   free_.push_back(place);
   --size_;
 }
@@ -179,6 +189,13 @@ std::uint64_t RegionTable::bytes() const {
 
 Opened RegionTable::open(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
                          const Access& access) const {
+  if (observer_ != nullptr) [[unlikely]]
+    return open_strictly(key, address, bytes, access);
+  return judge(key, address, bytes, access);
+}
+
+Opened RegionTable::judge(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
+                          const Access& access) const {
   const Region* const region = find(key);
   if (region == nullptr) return {nullptr, Refusal::unknown_key};
   if (region->domain != access.domain) return {nullptr, Refusal::other_domain};
@@ -193,6 +210,48 @@ Opened RegionTable::open(std::uint32_t key, std::uint64_t address, std::uint64_t
   if (offset > region->bytes || bytes > region->bytes - offset)
     return {nullptr, Refusal::out_of_bounds};
   return {region->memory + offset};
+}
+
+// Strict mode
+
+Opened RegionTable::open_strictly(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
+                                  const Access& access) const {
+  observer_->before_access();
+  const Opened opened = judge(key, address, bytes, access);
+  if (!opened.ok()) return opened;
+  const Region* const named = find(key);
+  const std::uint32_t region_key = named->kind == RegionKind::region ? key : named->bound_to;
+  const auto stale = stale_.find(unpermute(region_key >> 8));
+  if (stale == stale_.end()) return opened;
+  const StalePart* const part = stale->second.find({opened.memory, bytes});
+  if (part == nullptr) return opened;
+  observer_->on_stale_access({key, address, bytes, *find(region_key), *part});
+  return {nullptr, Refusal::stale};
+}
+
+bool RegionTable::mark_stale(const StalePart& part) {
+  bool has_any = false;
+  for (std::uint32_t place = 0; place < entries_.size(); ++place) {
+    const auto& [region, tag, is_used] = entries_[place];
+    if (!is_used || region.kind != RegionKind::region ||
+        (region.access & IBV_ACCESS_ON_DEMAND) != 0)
+      continue;
+    const auto begin = reinterpret_cast<std::uintptr_t>(region.memory);
+    const std::uintptr_t end = begin + region.bytes;
+    if (part.begin >= end || begin >= part.end) continue;
+    stale_[place].add({std::max(begin, part.begin), std::min(end, part.end), part.change});
+    withdraw_with_windows(permute(place) << 8 | tag);
+    has_any = true;
+  }
+  return has_any;
+}
+
+void RegionTable::withdraw_with_windows(std::uint32_t region_key) {
+  if (directory_ == nullptr) return;
+  withdraw(region_key);
+  for (std::uint32_t place = 0; place < entries_.size(); ++place)
+    if (entries_[place].is_used && entries_[place].region.bound_to == region_key)
+      withdraw(permute(place) << 8 | entries_[place].tag);
 }
 
 }  // namespace softrdma::memory

@@ -14,7 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
+
+#include "softrdma/memory/stale_parts.hpp"
 
 namespace softrdma::memory {
 
@@ -54,6 +57,7 @@ enum class Refusal : std::uint8_t {
   other_queue_pair,
   missing_right,
   out_of_bounds,
+  stale,  // its memory is not what was registered: see RegionTable::observe
 };
 
 /// Who asks, and for what.
@@ -81,6 +85,24 @@ class KeyDirectory {
   virtual void withdraw(std::uint32_t key) = 0;
 };
 
+/// An access that was refused because of memory that has changed.
+struct StaleAccess {
+  std::uint32_t key;
+  std::uint64_t address;
+  std::uint64_t bytes;
+  const Region& region;
+  const StalePart& part;
+};
+
+/// Of strict mode: knows what has become of memory, and is told where that was not expected.
+class AccessObserver {
+ public:
+  virtual ~AccessObserver() = default;
+  /// An access is about to be judged: whatever has changed until now is marked before this returns.
+  virtual void before_access() = 0;
+  virtual void on_stale_access(const StaleAccess& access) = 0;
+};
+
 class RegionTable {
  public:
   /// SECRET: random; keys repeat with it (for simulation). DIRECTORY: may be null; borrowed.
@@ -92,8 +114,10 @@ class RegionTable {
   bool erase(std::uint32_t key);
   /// The same for whatever has the place of KEY, under any tag.
   void erase_place(std::uint32_t key);
-  /// KEY, which opens a region, opens that one from now on.
+  /// KEY, which opens a region, opens that one from now on. What of it is stale stays so.
   void change(std::uint32_t key, const Region& region);
+  /// The same for memory that was registered just now: nothing of it is stale.
+  void renew(std::uint32_t key, const Region& region);
   /// Null for a key that opens nothing. Valid until the next insert().
   [[nodiscard]] const Region* find(std::uint32_t key) const;
   /// For QUEUE_PAIR of DOMAIN. False, and nothing is changed, if the rules don't allow it.
@@ -103,6 +127,18 @@ class RegionTable {
 
   [[nodiscard]] Opened open(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
                             const Access& access) const;
+
+  // Strict mode
+  /// From now on memory that has changed opens to nobody. OBSERVER is borrowed, and asked at each
+  /// access.
+  void observe(AccessObserver& observer) { observer_ = &observer; }
+  /// The one way in which regions get stale: the memory of PART is not what they were registered
+  /// with. False if no region has any of it; those that are paged on demand follow the program.
+  bool mark_stale(const StalePart& part);
+  /// Marks what has changed until now, without an access.
+  void look_for_changes() {
+    if (observer_ != nullptr) observer_->before_access();
+  }
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Of all regions; what is registered twice counts twice.
   [[nodiscard]] std::uint64_t bytes() const;
@@ -127,6 +163,11 @@ class RegionTable {
   [[nodiscard]] static bool may_bind(const Region& window, const Region* region,
                                      const Binding& binding, std::uint32_t domain);
   void unbind(std::uint32_t key, Region& window);
+  void withdraw_with_windows(std::uint32_t region_key);
+  [[nodiscard]] Opened judge(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
+                             const Access& access) const;
+  [[nodiscard]] Opened open_strictly(std::uint32_t key, std::uint64_t address, std::uint64_t bytes,
+                                     const Access& access) const;
 
   std::uint64_t secret_;
   KeyDirectory* directory_;
@@ -134,6 +175,8 @@ class RegionTable {
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;
   std::size_t size_ = 0;
+  AccessObserver* observer_ = nullptr;                   // strict mode
+  std::unordered_map<std::uint32_t, StaleParts> stale_;  // by place
 };
 
 }  // namespace softrdma::memory

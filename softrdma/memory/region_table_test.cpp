@@ -7,6 +7,8 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace softrdma::memory {
 namespace {
@@ -62,6 +64,87 @@ TEST_F(Regions, CountNoBytesPastTheEnd) {
   EXPECT_EQ(refusal(key, ~std::uint64_t{0} - 99, ~std::uint64_t{0}, read_right),
             Refusal::out_of_bounds);
   EXPECT_EQ(refusal(key, 0, 1, read_right), Refusal::out_of_bounds);
+}
+
+/// Has something to mark, and hears of what was refused.
+class Changes final : public AccessObserver {
+ public:
+  explicit Changes(RegionTable& table) : table_(table) { table.observe(*this); }
+  void before_access() override {
+    for (const StalePart& part : std::exchange(coming, {})) was_somewhere = table_.mark_stale(part);
+  }
+  void on_stale_access(const StaleAccess& access) override { refused.push_back(access.part); }
+
+  std::vector<StalePart> coming;
+  std::vector<StalePart> refused;
+  bool was_somewhere = false;
+
+ private:
+  RegionTable& table_;
+};
+
+class StaleRegions : public Regions {
+ protected:
+  /// From the byte BEGIN of the memory to END.
+  void change(std::size_t begin, std::size_t end) {
+    const auto start = reinterpret_cast<std::uintptr_t>(memory_.data());
+    changes_.coming.push_back({start + begin, start + end, Change::unmapped});
+  }
+  Changes changes_{table_};
+};
+
+TEST_F(StaleRegions, OpenOnlyWhatHasNotChanged) {
+  const std::uint32_t key = insert(read_right);
+  EXPECT_EQ(refusal(key, 0x1000, 100, read_right), Refusal::none);
+  change(40, 60);
+  EXPECT_EQ(refusal(key, 0x1000, 100, read_right), Refusal::stale);
+  EXPECT_EQ(refusal(key, 0x1000, 100, 0), Refusal::stale);
+  EXPECT_EQ(refusal(key, 0x1000, 41, read_right), Refusal::stale);
+  EXPECT_EQ(refusal(key, 0x1000, 40, read_right), Refusal::none);
+  EXPECT_EQ(refusal(key, 0x1000 + 60, 40, read_right), Refusal::none);
+  EXPECT_EQ(changes_.refused.size(), 3U);
+  EXPECT_EQ(refusal(key, 0x1000, 101, read_right), Refusal::out_of_bounds);
+}
+
+TEST_F(StaleRegions, AreGoodWhenRegisteredAgain) {
+  const std::uint32_t key = insert(read_right);
+  change(0, 100);
+  EXPECT_EQ(refusal(key, 0x1000, 1, read_right), Refusal::stale);
+  const std::uint32_t second = insert(read_right);
+  EXPECT_EQ(refusal(second, 0x1000, 100, read_right), Refusal::none);
+  EXPECT_EQ(refusal(key, 0x1000, 1, read_right), Refusal::stale);
+  const Region region = *table_.find(key);
+  table_.change(key, region);
+  EXPECT_EQ(refusal(key, 0x1000, 1, read_right), Refusal::stale);
+  table_.renew(key, region);
+  EXPECT_EQ(refusal(key, 0x1000, 1, read_right), Refusal::none);
+  change(0, 100);
+  table_.look_for_changes();
+  EXPECT_TRUE(table_.erase(key));
+  // The place of the stale one, and nothing of it.
+  EXPECT_EQ(refusal(insert(read_right), 0x1000, 100, read_right), Refusal::none);
+}
+
+TEST_F(StaleRegions, ArePagedOnDemandIfTheyAskForThat) {
+  const std::uint32_t key = insert(read_right | IBV_ACCESS_ON_DEMAND);
+  change(0, 100);
+  EXPECT_EQ(refusal(key, 0x1000, 100, read_right), Refusal::none);
+  EXPECT_FALSE(changes_.was_somewhere);
+}
+
+TEST_F(StaleRegions, AreStaleThroughTheirWindowsToo) {
+  const std::uint32_t region = insert(read_right | IBV_ACCESS_MW_BIND);
+  const std::uint32_t window = *table_.insert({.domain = domain, .kind = RegionKind::window_1});
+  ASSERT_TRUE(table_.bind({.window_key = window,
+                           .new_key = window,
+                           .region_key = region,
+                           .access = read_right | IBV_ACCESS_ZERO_BASED,
+                           .address = 0x1000 + 50,
+                           .bytes = 50},
+                          domain, queue_pair));
+  change(90, 100);
+  EXPECT_EQ(refusal(window, 0, 40, read_right), Refusal::none);
+  EXPECT_EQ(refusal(window, 0, 41, read_right), Refusal::stale);
 }
 
 TEST_F(Regions, AKeyThatEndedOpensNothingEvenAfterItsPlaceWasGivenAway) {
@@ -236,6 +319,38 @@ TEST(RegionDirectory, HasWhatPeersMayUseAndNothingElse) {
   table.erase(remote);
   table.erase(local);
   EXPECT_TRUE(directory.regions.empty());
+}
+
+TEST(RegionDirectory, HasNothingThatIsStale) {
+  Directory directory;
+  RegionTable table(5, &directory);
+  std::array<std::byte, 64> memory{};
+  const Region region{.address = 0x1000,
+                      .bytes = memory.size(),
+                      .memory = memory.data(),
+                      .domain = domain,
+                      .access = IBV_ACCESS_LOCAL_WRITE | write_right | IBV_ACCESS_MW_BIND};
+  const std::uint32_t key = *table.insert(region);
+  const std::uint32_t window = *table.insert({.domain = domain, .kind = RegionKind::window_1});
+  const auto bind = [&] {
+    return table.bind({.window_key = window,
+                       .new_key = window,
+                       .region_key = key,
+                       .access = write_right,
+                       .address = 0x1008,
+                       .bytes = 8},
+                      domain, queue_pair);
+  };
+  ASSERT_TRUE(bind());
+  EXPECT_EQ(directory.regions.size(), 2U);
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+  EXPECT_TRUE(table.mark_stale({begin, begin + 1, Change::unmapped}));
+  EXPECT_TRUE(directory.regions.empty());
+  ASSERT_TRUE(bind());
+  table.change(key, region);
+  EXPECT_TRUE(directory.regions.empty());
+  table.renew(key, region);
+  EXPECT_TRUE(directory.regions.contains(key));
 }
 
 }  // namespace

@@ -167,6 +167,14 @@ def multicast(place):
 
 # With InfiniBand perftest asks a subnet manager for its groups.
 MULTICAST_SETTINGS = {"SOFTRDMA_LINK": "roce"}
+STRICT = {"SOFTRDMA_STRICT": "1"}
+
+
+def strict():
+    """Programs that register again what they have given back, and their settings."""
+    yield from ((["ibv_rc_pingpong", "-c", *more], {}) for more in ([], ["-o"], ["-e"]))
+    yield from ((["ib_send_bw", "-c", kind, "-n", "200"], {}) for kind in ("RC", "UD"))
+    yield from ((command, UCX_SETTINGS) for command in ucx())
 
 
 def lossy(everything):
@@ -230,7 +238,7 @@ def run_pair(library, command, place, more=None):
     for which, process, text in (("client", client, shown), ("server", server, served)):
         if process.returncode != 0:
             raise Failure(f"{name}: its {which} ended with {process.returncode}\n{text[-2000:]}")
-        if re.search(r"invalid data|Failed status|Completion with error|UCX\s+ERROR", text):
+        if re.search(r"invalid data|Failed status|strict mode|Completion with error|UCX\s+ERROR", text):
             raise Failure(f"{name}: its {which} says\n{text[-2000:]}")
     return shown
 

@@ -139,6 +139,16 @@ def check_simulation(library, work):
     once, again, other = (run_linked(program, seed) for seed in ("1", "1", "2"))
     if once.count(": success") != 16 or once != again or once == other:
         raise Failure(f"simulation 1, 1 and 2 say:\n{once}\n{again}\n{other}")
+def check_strict(library):
+    """A registration cache that misses a change: unseen as it is, an error in strict mode."""
+    command = [library.parent.parent / "bin/softrdma", "run", "--fabric", f"stale.{os.getpid()}"]
+    program = ["--", "/usr/bin/python3", pathlib.Path(__file__).parent / "stale.py"]
+    good, protection_error = "0", "4"
+    for options, last, said in [([], good, ""), (["--strict"], protection_error, "strict mode: ")]:
+        done = subprocess.run([*command, *options, *program], text=True, capture_output=True,
+                              timeout=TIME_LIMIT_S)
+        if done.stdout.split() != [good, last] or said not in done.stderr:
+            raise Failure(f"stale.py with {options}:\n{done.stdout}{done.stderr}")
 
 
 def pyverbs_tests(work):
@@ -256,6 +266,7 @@ def main():
               "softrdma run": lambda: check_command(library),
               "linked": lambda: check_linked(library, work),
               "simulation": lambda: check_simulation(library, work),
+              "softrdma run --strict": lambda: check_strict(library),
               "pyverbs": lambda: check_pyverbs(library, work)}
     for way in OPEN_MPI:
         checks[f"Open MPI over {way}"] = lambda way=way: check_open_mpi(library, work, way)
@@ -266,6 +277,7 @@ def main():
         programs = [(command, None)
                     for command in (*pairs.programs(options.all), *pairs.operations(work))]
         programs += [(command, pairs.UCX_SETTINGS) for command in pairs.ucx()]
+        programs += [(command, {**settings, **pairs.STRICT}) for command, settings in pairs.strict()]
         loss = {"SOFTRDMA_LOSS": "0.01"}
         programs += [(command, loss) for command in pairs.lossy(options.all)]
         programs += [(command, {**pairs.UCX_SETTINGS, **loss}) for command in pairs.ucx()]

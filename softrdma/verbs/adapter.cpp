@@ -26,7 +26,8 @@ Adapter::Adapter(const AdapterSettings& settings, std::unique_ptr<Attachment> at
                .queue_pairs_max = settings.queue_pairs_max,
                .datagram_bytes_max = datagram_bytes_max(ports_),
                .context_entries = settings.context_entries,
-               .context_miss_ns = settings.context_miss_ns},
+               .context_miss_ns = settings.context_miss_ns,
+               .lets_peers_in = !settings.is_strict},
               attachment_->link(), attachment_->numbers(), *this) {}
 
 Adapter::~Adapter() { attachment_->stop(); }

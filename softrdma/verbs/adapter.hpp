@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "softrdma/link/identity.hpp"
 #include "softrdma/link/xrc_domains.hpp"
 #include "softrdma/verbs/attachment.hpp"
+#include "softrdma/verbs/strict_mode.hpp"
 
 namespace softrdma::verbs {
 
@@ -28,6 +30,7 @@ struct AdapterSettings {
   // Of the model of an adapter's cache: its size, and what a miss takes, in simulated time.
   std::uint32_t context_entries = 1024;
   std::uint64_t context_miss_ns = 0;
+  bool is_strict = false;  // what is accessed has to be what was registered
 };
 
 /// Told of events of the queue pairs that it has.
@@ -51,6 +54,7 @@ class Adapter final : private device::DeviceListener {
     return number == 0 || number > ports_.size() ? nullptr : &ports_[number - 1];
   }
   [[nodiscard]] std::uint32_t queue_pairs_max() const { return settings_.queue_pairs_max; }
+  [[nodiscard]] bool is_strict() const { return settings_.is_strict; }
   [[nodiscard]] std::uint8_t port_count() const { return static_cast<std::uint8_t>(ports_.size()); }
   [[nodiscard]] std::uint64_t now_ns() const { return attachment_->now_ns(); }
   /// What the clock on the wall shows, since 1970.
@@ -77,6 +81,12 @@ class Adapter final : private device::DeviceListener {
   void end();
   /// A program has opened the device: from now on it is driven, whether somebody polls or not.
   void start() { attachment_->start(device_, mutex_); }
+  /// From now on WATCH tells which regions are stale.
+  void watch(hawser::platform::MemoryWatch& watch) {
+    if (!strict_) strict_.emplace(watch, device_, *attachment_);
+  }
+  /// Null if nobody watches.
+  [[nodiscard]] StrictMode* strict() { return strict_ ? &*strict_ : nullptr; }
   /// A program polls, so that others need not drive. True: it should yield its core for a moment.
   bool note_poll(bool found_something);
   /// A completion queue got armed (+1), or is so no more (-1). While one is, the program may wait
@@ -106,6 +116,7 @@ class Adapter final : private device::DeviceListener {
   std::atomic<std::uint32_t>& is_polled_;  // the program polls, as far as is known
   std::mutex mutex_;
   device::Device device_;
+  std::optional<StrictMode> strict_;
   std::unordered_multimap<std::uint32_t, EventListener*> listeners_;
   std::condition_variable changed_;
   int empty_polls_ = 0;  // in a row

@@ -45,6 +45,9 @@ class Attachment {
   [[nodiscard]] virtual std::uint64_t wall_ns() const = 0;
   /// Not 0: the program polls, as far as is known.
   [[nodiscard]] virtual std::atomic<std::uint32_t>& polled_word() = 0;
+  /// Whoever drives the device while the program does not, does so now. Neither allocates nor
+  /// waits.
+  virtual void wake() = 0;
 
   /// A program has opened DEVICE, which MUTEX is about: from now on it is driven, whether somebody
   /// polls or not.

@@ -208,8 +208,12 @@ SOFTRDMA_EXPORT ibv_context* ibv_open_device(ibv_device* device) {
   ListedDevice& listed = ListedDevice::of(device);
   context->adapter = listed.adapter.get();
   if (!context->adapter->has_thread()) context->events.never_wait();
+  hawser::platform::MemoryWatch* const watch =
+      context->adapter->is_strict() ? memory_watch() : nullptr;
+  if (context->adapter->is_strict() && watch == nullptr) return refuse(ENOSYS);
   {
     const auto lock = context->adapter->lock();
+    if (watch != nullptr) context->adapter->watch(*watch);
     context->adapter->start();
     ++listed.contexts;
   }

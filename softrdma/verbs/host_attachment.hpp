@@ -46,6 +46,7 @@ class HostAttachment final : public Attachment {
   [[nodiscard]] std::uint64_t now_ns() const override { return hawser::platform::monotonic_ns(); }
   [[nodiscard]] std::uint64_t wall_ns() const override;
   [[nodiscard]] std::atomic<std::uint32_t>& polled_word() override { return seat_.is_polled; }
+  void wake() override { ring(); }
 
   void start(device::Device& device, std::mutex& mutex) override;
   void stop() override;

@@ -79,6 +79,7 @@ HostDeviceSettings settings_of(const softrdma_device_attributes& attributes) {
       or_usual(attributes.queue_pairs_max, settings.adapter.queue_pairs_max);
   settings.adapter.context_entries =
       or_usual(attributes.contexts, settings.adapter.context_entries);
+  settings.adapter.is_strict = attributes.strict != 0;
   settings.host = {.is_ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET,
                    .ports = static_cast<std::uint8_t>(or_usual(attributes.ports, 1U)),
                    .faults = faults_of(attributes.faults).value_or(link::Faults{}),

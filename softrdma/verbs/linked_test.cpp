@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,6 +130,48 @@ TEST(OwnDevices, TwoOfOneFabricAreOneAdapter) {
   EXPECT_EQ(a.lid(), b.lid());
   send_a_message(a, b);
   send_a_message(b, a);
+  a.close();
+  b.close();
+}
+
+void* map_at(void* address, std::size_t bytes) {
+  return ::mmap(address, bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | (address == nullptr ? 0 : MAP_FIXED), -1, 0);
+}
+
+// The peer, which is not strict, could copy by itself.
+TEST(OwnDevices, APeerDoesNotReachStaleMemoryOfAStrictOne) {
+  constexpr std::size_t page_bytes = 4096;
+  const std::string fabric = fmt::format("test.strict.{}", ::getpid());
+  softrdma_device_attributes attributes{};
+  attributes.fabric = fabric.c_str();
+  const OwnDevice lax(attributes);
+  attributes.strict = 1;
+  const OwnDevice strict(attributes);
+  ASSERT_TRUE(lax.get() != nullptr && strict.get() != nullptr);
+  TestProgram a;
+  TestProgram b;
+  ASSERT_TRUE(a.open(lax.get()));
+  if (!b.open(strict.get())) {
+    a.close();
+    GTEST_SKIP() << "the kernel refuses userfaultfd";
+  }
+  ibv_qp* const from = a.create();
+  ibv_qp* const to = b.create();
+  ASSERT_EQ(a.connect(from, to->qp_num), 0);
+  ASSERT_EQ(b.connect(to, from->qp_num), 0);
+  ibv_mr* const page = ibv_reg_mr(b.domain, map_at(nullptr, page_bytes), page_bytes, access);
+  a.ram[0] = 'x';
+  EXPECT_EQ(a.write(from, a.region, page), IBV_WC_SUCCESS);
+  EXPECT_EQ(*static_cast<char*>(page->addr), 'x');
+  ::munmap(page->addr, page_bytes);
+  ASSERT_EQ(map_at(page->addr, page_bytes), page->addr);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(a.write(from, a.region, page), IBV_WC_REM_ACCESS_ERR);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("strict mode: "), std::string::npos);
+  EXPECT_EQ(*static_cast<char*>(page->addr), 0);
+  ::munmap(page->addr, page_bytes);
+  EXPECT_EQ(ibv_dereg_mr(page), 0);
   a.close();
   b.close();
 }

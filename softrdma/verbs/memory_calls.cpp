@@ -45,6 +45,8 @@ ibv_mr* register_region(ibv_pd* pd, void* memory, std::size_t bytes, std::uint64
   Adapter& adapter = adapter_of(pd->context);
   auto region = std::make_unique<Region>();
   const auto lock = adapter.lock();
+  if (StrictMode* const strict = adapter.strict(); strict != nullptr)
+    strict->before_registration({static_cast<const std::byte*>(memory), bytes}, access);
   const std::optional<std::uint32_t> key =
       adapter.device().regions().insert({.address = address,
                                          .bytes = bytes,
@@ -205,6 +207,9 @@ SOFTRDMA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* memory
   memory::Region region = *adapter.device().regions().find(mr->lkey);
   const std::span<const std::byte> before(region.memory, region.bytes);
   if (moves) {
+    if (StrictMode* const strict = adapter.strict(); strict != nullptr)
+      strict->before_registration({static_cast<const std::byte*>(memory), bytes},
+                                  regrants ? static_cast<unsigned>(access) : region.access);
     region.memory = static_cast<std::byte*>(memory);
     region.address = reinterpret_cast<std::uintptr_t>(memory);
     region.bytes = bytes;
@@ -219,7 +224,11 @@ SOFTRDMA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* memory
     region.domain = domain.number;
     mr->pd = pd;
   }
-  adapter.device().regions().change(mr->lkey, region);
+  if (moves) {
+    adapter.device().regions().renew(mr->lkey, region);
+  } else {
+    adapter.device().regions().change(mr->lkey, region);
+  }
   adapter.device().withdraw(before);
   return 0;
 }

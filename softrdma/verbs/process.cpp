@@ -105,6 +105,8 @@ using Devices = std::vector<std::unique_ptr<ListedDevice>>;
 
 const Devices* known = nullptr;  // all of the list, for whoever must not make them
 
+hawser::platform::MemoryWatch* watching = nullptr;  // if there is one
+
 /// Those that no list shows. Never destroyed: other threads may use it while the process ends.
 struct OwnDevices {
   std::mutex mutex;
@@ -137,6 +139,7 @@ void handle_forks() {
   };
   const auto lose_all = [] {
     lost = true;
+    if (watching != nullptr) watching->lose();
     for_each_adapter([](Adapter& adapter) {
       adapter.unlock_after_fork();
       adapter.lose();
@@ -153,11 +156,12 @@ std::optional<Devices> make_devices() {
   const std::optional<Addresses> addresses = chosen_addresses();
   const std::optional<link::Faults> wanted_faults = faults();
   const std::optional<int> seed = number_from("SOFTRDMA_SEED", 0, INT_MAX);
+  const std::optional<int> is_strict = number_from("SOFTRDMA_STRICT", 0, 1);
   const std::optional<int> contexts = number_from("SOFTRDMA_CONTEXTS", 1, contexts_max, 1024);
   const std::optional<int> queue_pairs =
       number_from("SOFTRDMA_MAX_QP", 1, queue_pairs_limit, queue_pairs_limit);
   if (!count || !ports || !ethernet || !addresses || !wanted_faults || !seed || !queue_pairs ||
-      !contexts)
+      !contexts || !is_strict)
     return std::nullopt;
   HostDeviceSettings settings{
       .fabric = fabric_name(),
@@ -166,7 +170,8 @@ std::optional<Devices> make_devices() {
       .adapter = {.secret = 0,
                   .queue_pairs_max = static_cast<std::uint32_t>(*queue_pairs),
                   .context_entries = static_cast<std::uint32_t>(*contexts),
-                  .context_miss_ns = 0},
+                  .context_miss_ns = 0,
+                  .is_strict = *is_strict == 1},
       .host = {.is_ethernet = *ethernet,
                .ports = static_cast<std::uint8_t>(*ports),
                .faults = *wanted_faults,
@@ -230,6 +235,19 @@ void forget(ListedDevice& device) {
 }
 
 bool is_lost() { return lost; }
+
+hawser::platform::MemoryWatch* memory_watch() {
+  using hawser::platform::MemoryWatch;
+  // Never destroyed: who unmaps memory while the process ends still waits for it.
+  static MemoryWatch* const started = [] {
+    auto made = MemoryWatch::start();
+    if (!made.ok())
+      std::fprintf(stderr, "softrdma: strict mode can't be had: %s\n",
+                   made.error().sentence().c_str());
+    return watching = made.ok() ? made.value().release() : nullptr;
+  }();
+  return started;
+}
 
 namespace {
 

@@ -12,6 +12,7 @@
 //   SOFTRDMA_LOSS, SOFTRDMA_DUPLICATE, SOFTRDMA_REORDER, SOFTRDMA_FLIP
 //                      shares of packets, from 0 to 1, that are lost, sent twice, late, spoilt (0)
 //   SOFTRDMA_SEED      of what happens to which (0)
+//   SOFTRDMA_STRICT    1: memory that has changed since it was registered is not accessed (0)
 #pragma once
 
 #include <memory>
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/memory_watch.hpp"
 #include "softrdma/verbs/listed_device.hpp"
 
 namespace softrdma::verbs {
@@ -37,6 +39,10 @@ int next_own_index();
 /// When the process forks or ends, DEVICE is looked after, until forget().
 void remember(ListedDevice& device);
 void forget(ListedDevice& device);
+
+/// For strict mode; made at the first call. Null, and a sentence on standard error, if the kernel
+/// refuses.
+hawser::platform::MemoryWatch* memory_watch();
 
 /// In a child of fork() the adapters are gone: their threads are.
 bool is_lost();

@@ -47,6 +47,7 @@ class SimulatedAttachment final : public Attachment {
   [[nodiscard]] std::uint64_t now_ns() const override { return network_.now_ns(); }
   [[nodiscard]] std::uint64_t wall_ns() const override { return now_ns(); }
   [[nodiscard]] std::atomic<std::uint32_t>& polled_word() override { return is_polled_; }
+  void wake() override {}
   void start(device::Device& /*device*/, std::mutex& /*mutex*/) override {}
   void stop() override {}
   void lose() override {}

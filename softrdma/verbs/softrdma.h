@@ -50,6 +50,10 @@ struct softrdma_device_attributes {
   struct softrdma_faults faults;
   /* Of what happens to which packet. */
   uint64_t seed;
+  /* 1: an access to memory that has changed since it was registered fails, and a sentence on standard
+   * error tells. Where the kernel has no userfaultfd, or refuses it, ibv_open_device fails (ENOSYS).
+   */
+  int strict;
 };
 
 /* A device of the program's own, which it destroys in the end.

@@ -117,6 +117,23 @@ class TestProgram {
   int post_receive(ibv_srq* srq, std::uint64_t id, std::size_t offset, std::uint32_t bytes) {
     return post_receive(ibv_post_srq_recv, srq, id, offset, bytes);
   }
+  /// Writes 8 bytes from FROM to TO, of the peer of QP, and waits.
+  ibv_wc_status write(ibv_qp* qp, ibv_mr* from, ibv_mr* to) {
+    ibv_sge source{
+        .addr = reinterpret_cast<std::uint64_t>(from->addr), .length = 8, .lkey = from->lkey};
+    ibv_send_wr work{};
+    work.sg_list = &source;
+    work.num_sge = 1;
+    work.opcode = IBV_WR_RDMA_WRITE;
+    work.send_flags = IBV_SEND_SIGNALED;
+    work.wr.rdma = {.remote_addr = reinterpret_cast<std::uint64_t>(to->addr), .rkey = to->rkey};
+    ibv_send_wr* bad = nullptr;
+    EXPECT_EQ(ibv_post_send(qp, &work, &bad), 0);
+    ibv_wc completion{};
+    while (ibv_poll_cq(completions, 1, &completion) == 0) {
+    }
+    return completion.status;
+  }
   std::vector<std::uint64_t> poll_ids(std::size_t count) {
     std::vector<std::uint64_t> out;
     for (int looks = 0; looks < 1000000 && out.size() < count; ++looks) {

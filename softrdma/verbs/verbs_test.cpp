@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -440,6 +443,138 @@ TEST_F(Verbs, AChildHasLostTheDevice) {
   ASSERT_EQ(post_receive(b, 1, 1000, 100), 0);
   ASSERT_EQ(post_send(a, 2, 0, 100), 0);
   EXPECT_EQ(poll_ids(2), (Ids{1, 2}));
+}
+
+constexpr std::size_t page_bytes = 4096;
+
+void* map_page(void* at = nullptr) {
+  return ::mmap(at, page_bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | (at == nullptr ? 0 : MAP_FIXED), -1, 0);
+}
+
+TEST_F(Verbs, AStaleKeyReachesOtherMemoryUnlessTheModeIsStrict) {
+  const auto [a, b] = create_pair();
+  ibv_mr* const page = ibv_reg_mr(domain, map_page(), page_bytes, access);
+  ram[0] = 'x';
+  ::munmap(page->addr, page_bytes);
+  ASSERT_EQ(map_page(page->addr), page->addr);
+  EXPECT_EQ(write(a, region, page), IBV_WC_SUCCESS);
+  EXPECT_EQ(*static_cast<char*>(page->addr), 'x');
+  EXPECT_EQ(ibv_dereg_mr(page), 0);
+}
+
+/// In a process of its own, as the mode is that of a process.
+class StrictVerbs : public Verbs {
+ protected:
+  void SetUp() override {
+    ::setenv("SOFTRDMA_STRICT", "1", 1);
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    Verbs::SetUp();
+  }
+  void TearDown() override {
+    ::unsetenv("SOFTRDMA_STRICT");
+    Verbs::TearDown();
+  }
+  [[noreturn]] static void end() { std::_Exit(HasFailure() ? 1 : 0); }
+  ibv_mr* register_page(int more = 0) {
+    return ibv_reg_mr(domain, map_page(), page_bytes, access | more);
+  }
+  const testing::ExitedWithCode succeeded{0};
+};
+
+TEST_F(StrictVerbs, APeerDoesNotReachOtherMemory) {
+  const auto scenario = [this] {
+    const auto [a, b] = create_pair();
+    ibv_mr* const page = register_page();
+    EXPECT_EQ(write(a, region, page), IBV_WC_SUCCESS);
+    ::munmap(page->addr, page_bytes);
+    map_page(page->addr);
+    EXPECT_EQ(write(a, region, page), IBV_WC_REM_ACCESS_ERR);
+    EXPECT_EQ(*static_cast<char*>(page->addr), 0);
+    end();
+  };
+  EXPECT_EXIT(scenario(), succeeded,
+              "softrdma: process [0-9]+, strict mode: an access to 8 bytes at .* unmapped after");
+}
+
+TEST_F(StrictVerbs, NorDoesAnAccessOfItsOwnUntilItIsRegisteredAgain) {
+  const auto scenario = [this] {
+    const auto [a, b] = create_pair();
+    ibv_mr* const page = register_page();
+    ::madvise(page->addr, page_bytes, MADV_DONTNEED);
+    ibv_mr* const again = ibv_reg_mr(domain, page->addr, page_bytes, access);
+    EXPECT_EQ(write(a, again, region), IBV_WC_SUCCESS);
+    EXPECT_EQ(write(a, page, region), IBV_WC_LOC_PROT_ERR);
+    end();
+  };
+  EXPECT_EXIT(scenario(), succeeded, "discarded by madvise after it was registered");
+}
+
+TEST_F(StrictVerbs, WhatIsRegisteredAnewInPlaceOrPagedOnDemandIsGood) {
+  const auto scenario = [this] {
+    const auto [a, b] = create_pair();
+    ibv_mr* const page = register_page();
+    ibv_mr* const paged = register_page(IBV_ACCESS_ON_DEMAND);
+    for (ibv_mr* changed : {page, paged}) ::madvise(changed->addr, page_bytes, MADV_DONTNEED);
+    EXPECT_EQ(write(a, paged, region), IBV_WC_SUCCESS);
+    EXPECT_EQ(
+        ibv_rereg_mr(page, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, page->addr, page_bytes, 0), 0);
+    EXPECT_EQ(write(a, page, region), IBV_WC_SUCCESS);
+    end();
+  };
+  EXPECT_EXIT(scenario(), succeeded, "^$");
+}
+
+// Threads that get one another's addresses, while the device is driven.
+TEST_F(StrictVerbs, WhoRegistersWhatItMapsIsNotDisturbed) {
+  const auto scenario = [this] {
+    constexpr unsigned limit_s = 60;
+    ::alarm(limit_s);
+    const auto [a, b] = create_pair();
+    std::atomic<bool> is_over = false;
+    const auto register_and_unmap = [&] {
+      while (!is_over) {
+        ibv_mr* const page = register_page();
+        void* const memory = page->addr;
+        EXPECT_EQ(ibv_dereg_mr(page), 0);
+        ::munmap(memory, page_bytes);
+      }
+    };
+    std::thread first(register_and_unmap);
+    std::thread second(register_and_unmap);
+    for (int i = 0; i < 1000; ++i) {
+      ibv_mr* const page = register_page();
+      EXPECT_EQ(write(a, page, region), IBV_WC_SUCCESS);
+      EXPECT_EQ(write(a, region, page), IBV_WC_SUCCESS);
+      ::munmap(page->addr, page_bytes);
+      EXPECT_EQ(ibv_dereg_mr(page), 0);
+    }
+    is_over = true;
+    first.join();
+    second.join();
+    end();
+  };
+  EXPECT_EXIT(scenario(), succeeded, "^$");
+}
+
+TEST_F(StrictVerbs, AChildUnmapsAsItLikes) {
+  const auto scenario = [this] {
+    const auto [a, b] = create_pair();
+    ibv_mr* const page = register_page();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      constexpr unsigned limit_s = 20;
+      ::alarm(limit_s);
+      ::munmap(page->addr, page_bytes);
+      ::_exit(ibv_dereg_mr(page));
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(write(a, region, page), IBV_WC_SUCCESS);
+    end();
+  };
+  EXPECT_EXIT(scenario(), succeeded, "^$");
 }
 
 }  // namespace
