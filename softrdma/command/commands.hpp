@@ -25,6 +25,17 @@ struct StatOptions {
   std::uint64_t count = 0;  // of rows for each process; 0: until it is interrupted
 };
 
+struct FaultOptions {
+  std::string fabric = "default";
+  int device = 0;
+  std::uint32_t pid = 0;  // 0: whoever has the queue pair; of ports: all processes
+  std::string what;       // qp-error, port-down, port-up
+  std::uint32_t number = 0;
+};
+
+/// Makes something fail in processes that run. Returns an exit code.
+int fault(const FaultOptions& options);
+
 /// Prints what each process of a fabric does, again and again.
 int stat(const StatOptions& options);
 

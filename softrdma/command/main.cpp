@@ -1,4 +1,5 @@
 // softrdma run … -- PROGRAM: any program written for libibverbs on the device in user space.
+// softrdma fault: makes something fail in programs that run.
 // softrdma stat: what the processes of a fabric do.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 namespace {
 
+using softrdma::command::FaultOptions;
 using softrdma::command::RunOptions;
 using softrdma::command::StatOptions;
 
@@ -35,6 +37,7 @@ constexpr Setting settings[] = {
     {"--duplicate", "SOFTRDMA_DUPLICATE", "share of packets that are sent twice"},
     {"--reorder", "SOFTRDMA_REORDER", "share of packets that are late"},
     {"--flip", "SOFTRDMA_FLIP", "share of packets with a bit flipped that no checksum finds"},
+    {"--delay", "SOFTRDMA_DELAY", "microseconds by which every packet is late"},
     {"--seed", "SOFTRDMA_SEED", "of what happens to which packet"},
 };
 
@@ -64,10 +67,21 @@ int main(int argc, char** argv) try {
       ->check(CLI::Range(0.01, 3600.0));
   stat->add_option("--count", stat_options.count, "how many looks; 0: without end");
 
+  FaultOptions fault_options;
+  CLI::App* const fault = app.add_subcommand("fault", "make something fail in a running program");
+  fault->add_option("--fabric", fault_options.fabric, "its name")->capture_default_str();
+  fault->add_option("--device", fault_options.device, "which of its devices")
+      ->capture_default_str();
+  fault->add_option("--pid", fault_options.pid, "a process of it; of ports else all");
+  fault->add_option("what", fault_options.what, "qp-error, port-down or port-up")->required();
+  fault->add_option("number", fault_options.number, "of the queue pair, or of the port")
+      ->required();
+
   // Behind "--" everything is the program's.
   char** const end = argv + argc;
   char** const dashes = std::find(argv, end, std::string_view("--"));
   CLI11_PARSE(app, static_cast<int>(dashes - argv), argv);
+  if (fault->parsed()) return softrdma::command::fault(fault_options);
   if (stat->parsed()) return softrdma::command::stat(stat_options);
   for (std::size_t i = 0; i < std::size(settings); ++i)
     if (run->count(settings[i].option) > 0)

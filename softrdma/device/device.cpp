@@ -84,9 +84,7 @@ QueuePair* Device::open_target(std::uint32_t number, std::uint32_t xrc_domain) {
   const bool is_it =
       target != nullptr && target->type() == IBV_QPT_XRC_RECV && target->xrc_domain() == xrc_domain;
   if (!is_it) return nullptr;
-  // What the others have done with it.
-  ibv_qp_attr attributes;
-  target->query(&attributes);
+  catch_up(*target);
   return target;
 }
 
@@ -96,7 +94,16 @@ QueuePair* Device::adopt_target(std::uint32_t number) {
   const std::uint32_t xrc_domain = targets == nullptr ? 0 : targets->domain_of(number);
   if (xrc_domain == 0) return nullptr;
   adopted_.push_back(number);
-  return &make_queue_pair({.number = number, .type = IBV_QPT_XRC_RECV, .xrc_domain = xrc_domain});
+  QueuePair& target =
+      make_queue_pair({.number = number, .type = IBV_QPT_XRC_RECV, .xrc_domain = xrc_domain});
+  catch_up(target);
+  return &target;
+}
+
+/// With what other processes have done to TARGET.
+void Device::catch_up(QueuePair& target) {
+  ibv_qp_attr attributes;
+  target.query(&attributes);
 }
 
 /// Those that nobody has any more.
@@ -121,6 +128,30 @@ void Device::end_turn(std::uint32_t number, const qp::TargetState& state) {
 
 void Device::raise(QueuePair& queue_pair, ibv_event_type event) {
   listener_.on_event(queue_pair, event);
+}
+
+// Faults
+
+bool Device::fail(std::uint32_t number) {
+  QueuePair* queue_pair = find(number);
+  if (queue_pair == nullptr) queue_pair = adopt_target(number);
+  if (queue_pair == nullptr || !queue_pair->fail()) return false;
+  raise(*queue_pair, IBV_EVENT_QP_FATAL);
+  return true;
+}
+
+void Device::set_port(std::uint8_t number, bool is_up) {
+  if (is_port_up(number) == is_up) return;
+  ports_down_[number] = !is_up;
+  for (const auto& [queue_pair_number, entry] : queue_pairs_) {
+    if (entry->queue_pair->port() != number) continue;
+    if (is_up) {
+      entry->queue_pair->open_to_peer();
+    } else {
+      close_to_peer(queue_pair_number);
+    }
+  }
+  listener_.on_port_event(number, is_up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 }
 
 // Multicast groups
@@ -179,7 +210,8 @@ bool Device::invalidate(QueuePair& queue_pair, std::uint32_t key) {
 
 void Device::open_to_peer(const qp::PeerAccess& access, const ibv_ah_attr& peer) {
   auto* const direct = link_.direct();
-  if (direct != nullptr && settings_.lets_peers_in) direct->open(access, peer);
+  const bool may_come = settings_.lets_peers_in && is_port_up(find(access.queue_pair)->port());
+  if (direct != nullptr && may_come) direct->open(access, peer);
 }
 
 void Device::close_to_peer(std::uint32_t queue_pair) {
@@ -188,7 +220,8 @@ void Device::close_to_peer(std::uint32_t queue_pair) {
 
 bool Device::copy_directly(const QueuePair& queue_pair, const qp::DirectCopy& copy) {
   auto* const direct = link_.direct();
-  return direct != nullptr && direct->copy(copy, queue_pair.number(), queue_pair.peer(), now_ns_);
+  return direct != nullptr && is_port_up(queue_pair.port()) &&
+         direct->copy(copy, queue_pair.number(), queue_pair.peer(), now_ns_);
 }
 
 // What moves them
@@ -266,6 +299,10 @@ void Device::on_group_arrival(const qp::Arrival& arrival) {
 }
 
 void Device::deliver(Entry& entry, const qp::Arrival& arrival) {
+  if (!is_port_up(entry.queue_pair->port())) {
+    ++counters_.lost_at_ports;
+    return;
+  }
   touch(entry);
   if (!entry.queue_pair->on_arrival(arrival, now_ns_)) ++counters_.from_others;
   make_ready(entry);
@@ -305,8 +342,12 @@ bool Device::send_from(Entry& entry) {
       break;
     }
     if (!queue_pair.next(now_ns_, &out)) break;
-    link_.send(out, *out.address);
-    ++counters_.packets_sent;
+    if (is_port_up(queue_pair.port())) {
+      link_.send(out, *out.address);
+      ++counters_.packets_sent;
+    } else {
+      ++counters_.lost_at_ports;
+    }
     touch(entry);
     sent = true;
     if (i == packets_in_a_row_max - 1) make_ready(entry);

@@ -8,6 +8,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,8 @@ class DeviceListener {
   virtual ~DeviceListener() = default;
   /// An asynchronous event of a queue pair.
   virtual void on_event(qp::QueuePair& queue_pair, ibv_event_type event) = 0;
+  /// One of port NUMBER.
+  virtual void on_port_event(std::uint8_t /*number*/, ibv_event_type /*event*/) {}
 };
 
 struct DeviceSettings {
@@ -50,6 +53,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
     std::uint64_t packets_received = 0;
     std::uint64_t without_queue_pair = 0;  // arrived for a number that nobody has
     std::uint64_t from_others = 0;         // of another host than the queue pair is connected to
+    std::uint64_t lost_at_ports = 0;       // that were down
     std::uint64_t context_misses = 0;  // packets whose queue pair an adapter would have to fetch
   };
 
@@ -82,6 +86,15 @@ class Device final : private qp::QueuePairHost, private link::Sink {
     return found == queue_pairs_.end() ? nullptr : found->second->queue_pair.get();
   }
   [[nodiscard]] std::size_t queue_pair_count() const { return queue_pairs_.size(); }
+
+  // Faults
+  /// Queue pair NUMBER fails, as with a fault of hardware. False if nobody has it, or another
+  /// process that does so too does not let go of it.
+  bool fail(std::uint32_t number);
+  /// A port that is down loses all packets of its queue pairs, those that come and those that go;
+  /// nor does anybody copy directly.
+  void set_port(std::uint8_t number, bool is_up);
+  [[nodiscard]] bool is_port_up(std::uint8_t number) const { return !ports_down_[number]; }
 
   /// When this returns nobody copies from MEMORY, which no key opens any more.
   void withdraw(std::span<const std::byte> memory) { link_.withdraw(memory); }
@@ -147,6 +160,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
 
   qp::QueuePair& make_queue_pair(const qp::QueuePairParts& parts);
   qp::QueuePair* adopt_target(std::uint32_t number);
+  static void catch_up(qp::QueuePair& target);
   void drop(qp::QueuePair& queue_pair);
   void drop_gone_targets();
   void make_ready(Entry& entry);
@@ -163,6 +177,7 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   DeviceListener& listener_;
   memory::RegionTable regions_;
   ContextCache contexts_;
+  std::bitset<256> ports_down_;  // by number
   std::unordered_map<std::uint32_t, std::unique_ptr<Entry>> queue_pairs_;
   std::unordered_map<std::uint32_t, qp::ReceiveTarget> targets_;
   std::vector<std::uint32_t> adopted_;  // numbers of target queue pairs that others made

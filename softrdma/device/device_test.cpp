@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <set>
 #include <vector>
 
+#include "softrdma/link/direct.hpp"
 #include "softrdma/link/simulated.hpp"
 #include "softrdma/qp/test_masks.hpp"
 
@@ -23,18 +26,11 @@ class Host final : DeviceListener, queue::CompletionListener {
  public:
   Host(SimulatedNetwork& network, std::uint16_t host_lid, std::size_t ram_bytes = 1 << 16,
        const DeviceSettings& settings = {})
-      : lid(host_lid),
-        ram(ram_bytes),
-        link_(network.join(host_lid)),
-        device(settings, *link_, numbers_, *this),
-        domain(device.new_domain()),
-        key(*device.regions().insert({.address = reinterpret_cast<std::uint64_t>(ram.data()),
-                                      .bytes = ram.size(),
-                                      .memory = ram.data(),
-                                      .domain = domain,
-                                      .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                                                IBV_ACCESS_REMOTE_READ |
-                                                IBV_ACCESS_REMOTE_ATOMIC})) {}
+      : Host(network.join(host_lid), nullptr, host_lid, ram_bytes, settings) {}
+  /// Without a network, on WAY.
+  Host(link::Link& way, std::uint16_t host_lid, std::size_t ram_bytes = 1 << 16,
+       const DeviceSettings& settings = {})
+      : Host(nullptr, &way, host_lid, ram_bytes, settings) {}
 
   QueuePair& create(ibv_qp_type type) {
     qp::QueuePairParts parts;
@@ -108,17 +104,35 @@ class Host final : DeviceListener, queue::CompletionListener {
 
   const std::uint16_t lid;
   std::vector<std::byte> ram;
+  std::vector<ibv_event_type> events;
 
  private:
+  /// OWN or BORROWED is its way.
+  Host(std::unique_ptr<link::Link> own, link::Link* borrowed, std::uint16_t host_lid,
+       std::size_t ram_bytes, const DeviceSettings& settings)
+      : lid(host_lid),
+        ram(ram_bytes),
+        own_link_(std::move(own)),
+        device(settings, borrowed != nullptr ? *borrowed : *own_link_, numbers_, *this),
+        domain(device.new_domain()),
+        key(*device.regions().insert({.address = reinterpret_cast<std::uint64_t>(ram.data()),
+                                      .bytes = ram.size(),
+                                      .memory = ram.data(),
+                                      .domain = domain,
+                                      .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                                IBV_ACCESS_REMOTE_READ |
+                                                IBV_ACCESS_REMOTE_ATOMIC})) {}
+
   ibv_sge entry(std::size_t offset, std::uint32_t bytes) {
     return {
         .addr = reinterpret_cast<std::uint64_t>(ram.data()) + offset, .length = bytes, .lkey = key};
   }
-  void on_event(QueuePair&, ibv_event_type) override {}
+  void on_event(QueuePair&, ibv_event_type event) override { events.push_back(event); }
+  void on_port_event(std::uint8_t, ibv_event_type event) override { events.push_back(event); }
   void on_completion_event() override {}
   void on_overrun() override { ADD_FAILURE() << "a completion queue was too small"; }
 
-  std::unique_ptr<link::Link> link_;
+  std::unique_ptr<link::Link> own_link_;
 
  public:
   queue::CompletionQueue completions{4096, *this};
@@ -245,6 +259,131 @@ TEST(Device, ADestroyedQueuePairIsSilence) {
   b.device.destroy(*to);
   ASSERT_TRUE(run(network, {&a, &b}));
   EXPECT_EQ(statuses(a.poll()), std::vector{IBV_WC_RETRY_EXC_ERR});
+}
+
+TEST(Device, APortThatIsDownForAMomentIsMendedByRepeating) {
+  SimulatedNetwork network({});
+  Host a(network, 1);
+  Host b(network, 2);
+  const auto [from, to] = create_pair(a, b);
+  for (Host* disturbed : {&a, &b}) {
+    disturbed->device.set_port(1, false);
+    disturbed->device.set_port(1, false);
+    ASSERT_EQ(a.post(*from, IBV_WR_RDMA_WRITE, 0, 100, b, 0), 0);
+    constexpr std::uint64_t moment_ns = 1'000'000;
+    for (const std::uint64_t end_ns = network.now_ns() + moment_ns; network.now_ns() < end_ns;
+         network.move_clock_to(network.now_ns() + 500)) {
+      a.device.drive(network.now_ns());
+      b.device.drive(network.now_ns());
+    }
+    EXPECT_TRUE(a.completions.is_empty());
+    EXPECT_GT(disturbed->device.counters().lost_at_ports, 0U);
+    disturbed->device.set_port(1, true);
+    ASSERT_TRUE(run(network, {&a, &b}));
+    EXPECT_EQ(statuses(a.poll()), std::vector{IBV_WC_SUCCESS});
+    // The peer's queue pair may have told that it is established.
+    std::erase(disturbed->events, IBV_EVENT_COMM_EST);
+    EXPECT_EQ(disturbed->events, (std::vector{IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ACTIVE}));
+  }
+}
+
+TEST(Device, APortThatStaysDownEndsTheConnection) {
+  SimulatedNetwork network({});
+  Host a(network, 1);
+  Host b(network, 2);
+  const auto [from, to] = create_pair(a, b);
+  a.device.set_port(1, false);
+  ASSERT_EQ(a.post(*from, IBV_WR_RDMA_WRITE, 0, 100, b, 0), 0);
+  ASSERT_TRUE(run(network, {&a, &b}));
+  EXPECT_EQ(statuses(a.poll()), std::vector{IBV_WC_RETRY_EXC_ERR});
+}
+
+/// A way nowhere, by which peers may copy.
+class CopyingLink final : public link::Link, public link::DirectAccess {
+ public:
+  std::optional<qp::Path> path_to(const ibv_ah_attr&, ibv_mtu) const override {
+    return qp::Path{.segment_bytes = 256, .unreliable_segment_bytes = 256, .window_packets = 8};
+  }
+  bool has_room(const qp::Destination&) override { return true; }
+  void send(const qp::Outgoing&, const ibv_ah_attr&) override {}
+  bool poll(link::Sink&, std::uint64_t) override { return false; }
+  link::DirectAccess* direct() override { return this; }
+  void publish(std::uint32_t key, const memory::Region&) override { keys.insert(key); }
+  void withdraw(std::uint32_t key) override { keys.erase(key); }
+  void open(const qp::PeerAccess& access, const ibv_ah_attr&) override {
+    openings.insert(access.queue_pair);
+  }
+  void close(std::uint32_t queue_pair) override { openings.erase(queue_pair); }
+  bool copy(const qp::DirectCopy&, std::uint32_t, const qp::Destination&, std::uint64_t) override {
+    ++copies;
+    return true;
+  }
+  std::set<std::uint32_t> keys;
+  std::set<std::uint32_t> openings;
+  int copies = 0;
+};
+
+TEST(Device, NobodyCopiesDirectlyThroughAPortThatIsDown) {
+  CopyingLink way;
+  Host host(way, 1);
+  QueuePair& queue_pair = host.create(IBV_QPT_RC);
+  ASSERT_EQ(host.bring_up(queue_pair, host, 99), 0);
+  const auto copies_of_a_write = [&] {
+    const int before = way.copies;
+    EXPECT_EQ(host.post(queue_pair, IBV_WR_RDMA_WRITE, 0, 100, host, 0), 0);
+    host.device.drive(1);
+    return way.copies - before;
+  };
+  EXPECT_EQ(way.openings, std::set{queue_pair.number()});
+  EXPECT_EQ(copies_of_a_write(), 1);
+  host.device.set_port(2, false);
+  EXPECT_EQ(way.openings, std::set{queue_pair.number()});
+  host.device.set_port(1, false);
+  EXPECT_TRUE(way.openings.empty());
+  QueuePair& later = host.create(IBV_QPT_RC);
+  ASSERT_EQ(host.bring_up(later, host, 99), 0);
+  EXPECT_TRUE(way.openings.empty());
+  host.device.set_port(1, true);
+  EXPECT_EQ(way.openings, (std::set{queue_pair.number(), later.number()}));
+  host.device.set_port(1, false);
+  EXPECT_EQ(copies_of_a_write(), 0);
+}
+
+TEST(Device, APortThatIsUpAgainOpensNothingOfAQueuePairInError) {
+  CopyingLink way;
+  Host host(way, 1);
+  QueuePair& queue_pair = host.create(IBV_QPT_RC);
+  ASSERT_EQ(host.bring_up(queue_pair, host, 99), 0);
+  host.device.set_port(1, false);
+  ASSERT_TRUE(host.device.fail(queue_pair.number()));
+  host.device.set_port(1, true);
+  EXPECT_TRUE(way.openings.empty());
+}
+
+TEST(Device, PeersAreKeptOutIfTheyAreToBe) {
+  CopyingLink way;
+  Host host(way, 1, 1 << 16, {.lets_peers_in = false});
+  QueuePair& queue_pair = host.create(IBV_QPT_RC);
+  ASSERT_EQ(host.bring_up(queue_pair, host, 99), 0);
+  EXPECT_TRUE(way.openings.empty());
+  EXPECT_TRUE(way.keys.empty());
+  // It may do what peers let it do.
+  ASSERT_EQ(host.post(queue_pair, IBV_WR_RDMA_WRITE, 0, 100, host, 0), 0);
+  host.device.drive(1);
+  EXPECT_EQ(way.copies, 1);
+}
+
+TEST(Device, AQueuePairFailsOnPurpose) {
+  SimulatedNetwork network({});
+  Host a(network, 1);
+  Host b(network, 2);
+  const auto [from, to] = create_pair(a, b);
+  ASSERT_EQ(a.post_receive(*from, 0, 100), 0);
+  EXPECT_TRUE(a.device.fail(from->number()));
+  EXPECT_EQ(from->state(), IBV_QPS_ERR);
+  EXPECT_EQ(statuses(a.poll()), std::vector{IBV_WC_WR_FLUSH_ERR});
+  EXPECT_EQ(a.events, std::vector{IBV_EVENT_QP_FATAL});
+  EXPECT_FALSE(a.device.fail(from->number() + 1));
 }
 
 TEST(ContextCache, HoldsTheLatestOfEachSet) {

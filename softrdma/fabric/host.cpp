@@ -52,7 +52,7 @@ struct Block {
 namespace {
 
 /// Changes whenever Block does: processes with different libraries don't meet.
-constexpr std::uint64_t format = 0x736f667472646d03;
+constexpr std::uint64_t format = 0x736f667472646d04;
 constexpr std::size_t name_bytes_max = 64;
 constexpr auto join_limit = std::chrono::seconds(10);
 constexpr int answer_limit_ms = 1000;
@@ -238,6 +238,7 @@ void Host::clear_seat() {
   mine.sleep = Sleep::none;
   mine.is_polled = 0;
   mine.lingers = 0;
+  mine.fault = 0;
   publish({});
   mine.visits = 0;
   mine.groups = 0;

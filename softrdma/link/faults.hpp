@@ -11,7 +11,7 @@ inline std::uint32_t of_a_million(double share) {
   return static_cast<std::uint32_t>(std::lround(share * 1e6));
 }
 
-/// Of a million packets, how many.
+/// Of a million packets, how many; and what happens to all.
 struct Faults {
   std::uint32_t lost = 0;
   std::uint32_t repeated = 0;
@@ -19,8 +19,11 @@ struct Faults {
   std::uint32_t damaged = 0;  // a bit is flipped on the wire; the checksum finds it
   std::uint32_t flipped =
       0;  // a bit of the payload is flipped behind the checksum; nobody finds it
+  std::uint64_t delay_ns = 0;  // by which every packet is late, in its turn
 
-  [[nodiscard]] bool any() const { return (lost | repeated | late | damaged | flipped) != 0; }
+  [[nodiscard]] bool any() const {
+    return (lost | repeated | late | damaged | flipped) != 0 || delay_ns != 0;
+  }
 };
 
 }  // namespace softrdma::link

@@ -36,6 +36,8 @@ class Faulty final : public Link {
   [[nodiscard]] bool has_waiting() const override { return inner_.has_waiting(); }
   bool poll(Sink& sink, std::uint64_t now_ns) override;
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const override;
+  /// The sender ends, and what it has sent is on its way: early is better than never.
+  void send_delayed();
   void withdraw(std::span<const std::byte> memory) override { inner_.withdraw(memory); }
   void withdraw_all() override { inner_.withdraw_all(); }
   bool join(const ibv_gid& gid) override { return inner_.join(gid); }
@@ -49,14 +51,21 @@ class Faulty final : public Link {
     std::vector<std::byte> payload;
     ibv_ah_attr address;
   };
+  struct Delayed {
+    Copy copy;
+    std::uint64_t delay_ns;
+  };
 
   bool hits(std::uint32_t of_a_million) { return random_() % 1'000'000 < of_a_million; }
   void send_copy(const Copy& copy);
+  void send_if_room(const Copy& copy);
+  void delay(Copy copy, std::uint64_t delay_ns);
 
   Link& inner_;
   const Faults faults_;
   std::mt19937_64 random_;
   std::uint64_t now_ns_ = 0;
+  std::vector<Delayed> fresh_;               // sent since poll() last said what time it is
   std::multimap<std::uint64_t, Copy> late_;  // by when they go
 };
 

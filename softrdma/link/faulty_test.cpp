@@ -72,6 +72,41 @@ TEST(Faulty, WhatIsLateComesAfterOthers) {
   EXPECT_EQ(std::set(recorder.sequences.begin(), recorder.sequences.end()).size(), packets);
 }
 
+TEST(Faulty, DelaysEveryPacketInItsTurn) {
+  constexpr std::uint64_t delay_ns = 5000;
+  Recorder recorder;
+  Faulty link(recorder, {.repeated = 1'000'000, .delay_ns = delay_ns}, 1);
+  // What time it is when they are sent, the next poll tells.
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    qp::Outgoing packet;
+    packet.headers.sequence = i;
+    link.send(packet, {});
+  }
+  EXPECT_TRUE(link.deadline_ns().has_value());
+  link.poll(recorder, 1000);
+  EXPECT_EQ(link.deadline_ns(), 1000 + delay_ns);
+  link.poll(recorder, 1000 + delay_ns - 1);
+  EXPECT_TRUE(recorder.sequences.empty());
+  link.poll(recorder, 1000 + delay_ns);
+  EXPECT_EQ(recorder.sequences, (std::vector<std::uint32_t>{0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(link.deadline_ns(), std::nullopt);
+}
+
+TEST(Faulty, SendsWhatIsOnItsWayWhenTheSenderEnds) {
+  Recorder recorder;
+  Faulty link(recorder, {.delay_ns = 5000}, 1);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    qp::Outgoing packet;
+    packet.headers.sequence = i;
+    link.send(packet, {});
+    if (i == 0) link.poll(recorder, 1000);
+  }
+  link.send_delayed();
+  EXPECT_EQ(recorder.sequences, (std::vector<std::uint32_t>{0, 1}));
+  link.poll(recorder, 100000);
+  EXPECT_EQ(recorder.sequences.size(), 2U);
+}
+
 TEST(Faulty, FlipsOneBitOfAPayload) {
   const Recorder recorder = run({.flipped = tenth}, 1);
   EXPECT_EQ(recorder.sequences.size(), packets);

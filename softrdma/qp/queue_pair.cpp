@@ -181,13 +181,13 @@ int QueuePair::change(const ibv_qp_attr& attributes, int mask) {
   if (!take_attributes(attributes, mask)) return EINVAL;
   enter(to);
   ++changes_;
-  if (state_ == IBV_QPS_RTS || state_ == IBV_QPS_SQD) open_to_peer();
+  open_to_peer();
   return 0;
 }
 
 /// What the peer could ask for by packets it may do by itself, if it is of this host.
 void QueuePair::open_to_peer() {
-  if (parts_.type != IBV_QPT_RC) return;
+  if (parts_.type != IBV_QPT_RC || (state_ != IBV_QPS_RTS && state_ != IBV_QPS_SQD)) return;
   PeerAccess access{.queue_pair = number(),
                     .peer = context_.destination_qp,
                     .domain = context_.domain,
@@ -313,6 +313,12 @@ void QueuePair::reset() {
   attributes_ = {};
   for (queue::CompletionQueue* completions : {parts_.send_completions, parts_.receive_completions})
     if (completions != nullptr) completions->remove_of(number());
+}
+
+bool QueuePair::fail() {
+  const SharedTurn turn(*this);
+  if (turn.is_ours()) enter_error();
+  return turn.is_ours();
 }
 
 void QueuePair::enter_error() {

@@ -122,8 +122,11 @@ class QueuePair final : private RequesterListener,
   bool on_arrival(const Arrival& arrival, std::uint64_t now_ns);
   void on_time(std::uint64_t now_ns);
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const;
-  /// Its owner says that it is in error (a fault, a port that is gone).
-  void enter_error();
+  /// Its owner puts it into error: a fault. False if another process that has it does not let go of
+  /// it.
+  bool fail();
+  /// Tells the host again what its peer may do by itself, if there is anything.
+  void open_to_peer();
 
   /// Of what it has sent; nothing of a type without connection.
   [[nodiscard]] Requester::Counters counters() const {
@@ -136,6 +139,8 @@ class QueuePair final : private RequesterListener,
   /// Of a connected one.
   [[nodiscard]] Destination peer() const { return {&attributes_.ah_attr, attributes_.dest_qp_num}; }
   [[nodiscard]] std::uint32_t xrc_domain() const { return parts_.xrc_domain; }
+  /// 0 before it has one.
+  [[nodiscard]] std::uint8_t port() const { return attributes_.port_num; }
   [[nodiscard]] std::uint32_t domain() const { return context_.domain; }
   [[nodiscard]] const Context& context() const { return context_; }
 
@@ -149,8 +154,8 @@ class QueuePair final : private RequesterListener,
   void use_attributes();
   bool take_attributes(const ibv_qp_attr& attributes, int mask);
   void enter(ibv_qp_state state);
+  void enter_error();
   void reset();
-  void open_to_peer();
   void close_to_peer();
   void flush_receives();
   // Posting

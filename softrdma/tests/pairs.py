@@ -177,6 +177,15 @@ def strict():
     yield from ((command, UCX_SETTINGS) for command in ucx())
 
 
+DELAY = {"SOFTRDMA_DELAY": "300"}  # microseconds
+
+
+def late():
+    """What goes on though every packet is late."""
+    yield ["ibv_rc_pingpong", "-c"]
+    yield ["ib_write_bw", "-c", "RC", "-n", "100"]
+
+
 def lossy(everything):
     """What repeats until it has arrived."""
     yield ["ibv_rc_pingpong", "-c"]

@@ -151,6 +151,56 @@ def check_strict(library):
             raise Failure(f"stale.py with {options}:\n{done.stdout}{done.stderr}")
 
 
+# Numbers of <infiniband/verbs.h>.
+SUCCESS, FLUSHED, RETRIES_EXCEEDED = 0, 5, 12
+QUEUE_PAIR_FATAL, PORT_ACTIVE_AGAIN, PORT_ERROR = 1, 9, 10
+PORT_DOWN, PORT_ACTIVE = 1, 4
+
+
+def check_faults(library):
+    """softrdma fault: a port that goes down and up, a queue pair that fails."""
+    command = library.parent.parent / "bin/softrdma"
+    fabric = ["--fabric", f"fault.{os.getpid()}"]
+    program = subprocess.Popen([command, "run", *fabric, "--", "/usr/bin/python3",
+                                pathlib.Path(__file__).parent / "faulty.py"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def does(what, wanted=None):
+        program.stdin.write(what + "\n")
+        got = int(program.stdout.readline())
+        if wanted is not None and got != wanted:
+            raise Failure(f"'{what}' in faulty.py gives {got} instead of {wanted}")
+        return got
+
+    def fault(*arguments, code=0, said=""):
+        done = subprocess.run([command, "fault", *fabric, *map(str, arguments)], text=True,
+                              capture_output=True, timeout=TIME_LIMIT_S)
+        if done.returncode != code or said not in done.stderr:
+            raise Failure(f"softrdma fault {arguments}: {done.returncode}\n{done.stdout}{done.stderr}")
+
+    try:
+        does("write", SUCCESS)
+        fault("port-down", 1)
+        does("port", PORT_DOWN)
+        does("event", PORT_ERROR)
+        does("write", RETRIES_EXCEEDED)
+        fault("--pid", program.pid, "port-up", 1)
+        does("port", PORT_ACTIVE)
+        does("event", PORT_ACTIVE_AGAIN)
+        number = does("connect")
+        does("write", SUCCESS)
+        fault("qp-error", number)
+        does("event", QUEUE_PAIR_FATAL)
+        does("write", FLUSHED)
+        fault("port-down", 2, code=1, said=f"process {program.pid} has no port 2")
+        fault("--pid", 1, "port-down", 1, code=1, said="has no process 1 on this host")
+        fault("qp-error", 1, code=1, said="has queue pair 1")
+        fault("smoke", 1, code=1, said="there is no fault 'smoke'")
+    finally:
+        program.kill()
+        program.wait()
+
+
 def pyverbs_tests(work):
     """The tests as Debian ships them, unpacked to a folder of ours."""
     documents = pathlib.Path("/usr/share/doc/rdma-core/tests")
@@ -266,6 +316,7 @@ def main():
               "softrdma run": lambda: check_command(library),
               "linked": lambda: check_linked(library, work),
               "simulation": lambda: check_simulation(library, work),
+              "softrdma fault": lambda: check_faults(library),
               "softrdma run --strict": lambda: check_strict(library),
               "pyverbs": lambda: check_pyverbs(library, work)}
     for way in OPEN_MPI:
@@ -278,6 +329,7 @@ def main():
                     for command in (*pairs.programs(options.all), *pairs.operations(work))]
         programs += [(command, pairs.UCX_SETTINGS) for command in pairs.ucx()]
         programs += [(command, {**settings, **pairs.STRICT}) for command, settings in pairs.strict()]
+        programs += [(command, pairs.DELAY) for command in pairs.late()]
         loss = {"SOFTRDMA_LOSS": "0.01"}
         programs += [(command, loss) for command in pairs.lossy(options.all)]
         programs += [(command, {**pairs.UCX_SETTINGS, **loss}) for command in pairs.ucx()]

@@ -42,11 +42,16 @@ void Adapter::send_all() {
     device_.send(now_ns());
 }
 
+void Adapter::send_the_last() {
+  send_all();
+  attachment_->send_delayed();
+}
+
 void Adapter::end() {
   constexpr int tries_max = 100;
   for (int tries = 0; tries < tries_max; ++tries) {
     const std::unique_lock guard(mutex_, std::try_to_lock);
-    if (guard.owns_lock()) return send_all();
+    if (guard.owns_lock()) return send_the_last();
     hawser::platform::yield_cpu();
   }
 }
@@ -78,6 +83,13 @@ bool Adapter::ignore(std::uint32_t number, EventListener& listener) {
   listeners_.erase(
       std::find_if(first, end, [&](const auto& entry) { return entry.second == &listener; }));
   return listeners_.contains(number);
+}
+
+void Adapter::on_port_event(std::uint8_t number, ibv_event_type event) {
+  ibv_async_event out{};
+  out.element.port_num = number;
+  out.event_type = event;
+  for (EventQueue<ibv_async_event>* events : port_events_) events->push(out);
 }
 
 void Adapter::on_event(qp::QueuePair& queue_pair, ibv_event_type event) {

@@ -20,6 +20,7 @@
 #include "softrdma/link/identity.hpp"
 #include "softrdma/link/xrc_domains.hpp"
 #include "softrdma/verbs/attachment.hpp"
+#include "softrdma/verbs/event_queue.hpp"
 #include "softrdma/verbs/strict_mode.hpp"
 
 namespace softrdma::verbs {
@@ -76,6 +77,8 @@ class Adapter final : private device::DeviceListener {
   void send_for(qp::QueuePair& queue_pair);
   /// Nothing waits to be sent any more.
   void send_all();
+  /// The device ends: nor does what is late on purpose.
+  void send_the_last();
   /// The process ends; its answers go out. Not under lock(), which it may have died
   /// with.
   void end();
@@ -105,10 +108,14 @@ class Adapter final : private device::DeviceListener {
   void listen(std::uint32_t number, EventListener& listener);
   /// Returns whether anybody listens still.
   bool ignore(std::uint32_t number, EventListener& listener);
+  /// Events of the ports go to EVENTS too, until ignore().
+  void listen(EventQueue<ibv_async_event>& events) { port_events_.push_back(&events); }
+  void ignore(EventQueue<ibv_async_event>& events) { std::erase(port_events_, &events); }
   [[nodiscard]] link::XrcDomains& xrc_domains() { return attachment_->xrc_domains(); }
 
  private:
   void on_event(qp::QueuePair& queue_pair, ibv_event_type event) override;
+  void on_port_event(std::uint8_t number, ibv_event_type event) override;
 
   const AdapterSettings settings_;
   const std::unique_ptr<Attachment> attachment_;
@@ -118,6 +125,7 @@ class Adapter final : private device::DeviceListener {
   device::Device device_;
   std::optional<StrictMode> strict_;
   std::unordered_multimap<std::uint32_t, EventListener*> listeners_;
+  std::vector<EventQueue<ibv_async_event>*> port_events_;
   std::condition_variable changed_;
   int empty_polls_ = 0;  // in a row
   int armed_ = 0;        // completion queues

@@ -82,12 +82,13 @@ ibv_device_attr attributes_of(const Adapter& adapter) {
   return out;
 }
 
-ibv_port_attr port_attributes(const link::PortIdentity& port) {
+ibv_port_attr port_attributes(const link::PortIdentity& port, bool is_up) {
   constexpr std::uint8_t link_up = 5;
+  constexpr std::uint8_t disabled = 3;
   constexpr std::uint8_t width_4x = 2;
   constexpr std::uint8_t speed_edr = 32;
   ibv_port_attr out{};
-  out.state = IBV_PORT_ACTIVE;
+  out.state = is_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   out.max_mtu = IBV_MTU_4096;
   out.active_mtu = port.mtu;
   out.gid_tbl_len = static_cast<int>(port.gids.size());
@@ -98,7 +99,7 @@ ibv_port_attr port_attributes(const link::PortIdentity& port) {
   out.max_vl_num = 1;
   out.active_width = width_4x;
   out.active_speed = speed_edr;
-  out.phys_state = link_up;
+  out.phys_state = is_up ? link_up : disabled;
   out.link_layer = port.is_ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
   return out;
 }
@@ -141,7 +142,12 @@ int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attribu
                std::size_t bytes) {
   const link::PortIdentity* const port = port_of(context, number);
   if (port == nullptr) return EINVAL;
-  const ibv_port_attr known = port_attributes(*port);
+  Adapter& adapter = *Context::of(context).adapter;
+  const auto is_up = [&] {
+    const auto lock = adapter.lock();
+    return adapter.device().is_port_up(number);
+  };
+  const ibv_port_attr known = port_attributes(*port, is_up());
   std::memset(attributes, 0, bytes);
   std::memcpy(attributes, &known, std::min(bytes, sizeof(known)));
   return 0;
@@ -216,6 +222,7 @@ SOFTRDMA_EXPORT ibv_context* ibv_open_device(ibv_device* device) {
     if (watch != nullptr) context->adapter->watch(*watch);
     context->adapter->start();
     ++listed.contexts;
+    context->adapter->listen(context->events);
   }
   fill_tables(context->visible);
   ibv_context& visible = context->visible.context;
@@ -229,9 +236,13 @@ SOFTRDMA_EXPORT ibv_context* ibv_open_device(ibv_device* device) {
 
 SOFTRDMA_EXPORT int ibv_close_device(ibv_context* context) {
   ListedDevice& listed = ListedDevice::of(context->device);
-  delete &Context::of(context);
-  const auto lock = listed.adapter->lock();
-  --listed.contexts;
+  Context& object = Context::of(context);
+  {
+    const auto lock = listed.adapter->lock();
+    listed.adapter->ignore(object.events);
+    --listed.contexts;
+  }
+  delete &object;
   return 0;
 }
 

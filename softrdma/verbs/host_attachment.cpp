@@ -82,6 +82,7 @@ std::uint64_t HostAttachment::wall_ns() const {
 bool HostAttachment::drive(device::Device& device) {
   const std::uint64_t now = now_ns();
   polled_ns_.store(now, std::memory_order_relaxed);
+  suffer(device);
   const bool moved = device.drive(now);
   publish(device, now);
   leave_to_thread(device);
@@ -92,6 +93,22 @@ void HostAttachment::send(device::Device& device) {
   for (int round = 0; round < send_rounds_max && device.is_ready(); ++round)
     if (!device.send(now_ns())) break;
   leave_to_thread(device);
+}
+
+/// What another process asks for, if any: `softrdma fault`.
+void HostAttachment::suffer(device::Device& device) {
+  const std::optional<fabric::FaultRequest> request = fabric::pending_fault(seat_);
+  if (request) fabric::answer_fault(seat_, suffer(device, *request));
+}
+
+/// False if there is nobody by its number.
+bool HostAttachment::suffer(device::Device& device, const fabric::FaultRequest& request) const {
+  if (request.kind == fabric::FaultKind::queue_pair_error) return device.fail(request.number);
+  const bool is_up = request.kind == fabric::FaultKind::port_up;
+  const bool is_known = is_up || request.kind == fabric::FaultKind::port_down;
+  if (!is_known || request.number == 0 || request.number > ports_.size()) return false;
+  device.set_port(static_cast<std::uint8_t>(request.number), is_up);
+  return true;
 }
 
 /// Who polls looks at the timers, and at what is ready, too.
@@ -128,9 +145,9 @@ void HostAttachment::publish(device::Device& device, std::uint64_t now_ns) {
                   .not_ready = requesters.not_ready,
                   .notices = requesters.notices,
                   .dropped = device.counters().without_queue_pair + device.counters().from_others +
-                             local.gone + local.malformed + local.without_room +
-                             link_.counters().dropped + link_.counters().malformed +
-                             link_.sender_counters().refused,
+                             device.counters().lost_at_ports + local.gone + local.malformed +
+                             local.without_room + link_.counters().dropped +
+                             link_.counters().malformed + link_.sender_counters().refused,
                   .wrong_checksum = received.wrong_checksum + for_groups.wrong_checksum,
                   .context_misses = device.counters().context_misses});
 }
@@ -178,6 +195,7 @@ HostAttachment::Turn HostAttachment::take_turn(const Driven& driven) {
   if (now_ns() - polled_ns_.load(std::memory_order_relaxed) < recently_ns) return Turn::left;
   const std::unique_lock guard(driven.mutex, std::try_to_lock);
   if (!guard.owns_lock()) return Turn::left;
+  suffer(driven.device);
   const std::uint64_t now = now_ns();
   const bool moved = driven.device.drive(now);
   publish(driven.device, now);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "platform/clock.hpp"
+#include "softrdma/fabric/fault_request.hpp"
 #include "softrdma/fabric/host.hpp"
 #include "softrdma/fabric/xrc_domains.hpp"
 #include "softrdma/link/faulty.hpp"
@@ -53,6 +54,9 @@ class HostAttachment final : public Attachment {
   void lose() override { host_->forget_in_child(); }
   bool drive(device::Device& device) override;
   void send(device::Device& device) override;
+  void send_delayed() override {
+    if (faulty_) faulty_->send_delayed();
+  }
   void on_polling() override;
 
  private:
@@ -70,6 +74,8 @@ class HostAttachment final : public Attachment {
   Turn take_turn(const Driven& driven);
   void linger(const Driven& driven);
   void ring();
+  void suffer(device::Device& device);
+  [[nodiscard]] bool suffer(device::Device& device, const fabric::FaultRequest& request) const;
   void leave_to_thread(const device::Device& device);
   void publish(device::Device& device, std::uint64_t now_ns);
 

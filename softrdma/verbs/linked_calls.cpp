@@ -31,26 +31,27 @@ struct Refusal {
 
 bool is_share(double value) { return 0 <= value && value <= 1; }
 
-/// Nothing if one of them is no share.
+/// 0 asks for what is usual.
+bool is_at_most(std::uint32_t value, int limit) {
+  return value <= static_cast<std::uint32_t>(limit);
+}
+
+/// Nothing if one of them is out of its range.
 std::optional<link::Faults> faults_of(const softrdma_faults& shares) {
   if (!is_share(shares.loss) || !is_share(shares.duplicate) || !is_share(shares.reorder) ||
-      !is_share(shares.flip))
+      !is_share(shares.flip) || !is_at_most(shares.delay_us, delay_us_max))
     return std::nullopt;
   return link::Faults{.lost = link::of_a_million(shares.loss),
                       .repeated = link::of_a_million(shares.duplicate),
                       .late = link::of_a_million(shares.reorder),
                       .damaged = 0,
-                      .flipped = link::of_a_million(shares.flip)};
+                      .flipped = link::of_a_million(shares.flip),
+                      .delay_ns = std::uint64_t{shares.delay_us} * 1000};
 }
 
 template <class Number>
 Number or_usual(Number wanted, Number usual) {
   return wanted == 0 ? usual : wanted;
-}
-
-/// 0 asks for what is usual.
-bool is_at_most(std::uint32_t value, int limit) {
-  return value <= static_cast<std::uint32_t>(limit);
 }
 
 bool is_link_layer(int value) {
@@ -67,6 +68,8 @@ std::string check(const softrdma_device_attributes& attributes) {
     return "softrdma: queue_pairs_max is at most 8388608";
   if (!is_at_most(attributes.contexts, contexts_max))
     return "softrdma: contexts is at most 16777216";
+  if (!is_at_most(attributes.faults.delay_us, delay_us_max))
+    return "softrdma: delay_us is at most 1000000";
   if (!faults_of(attributes.faults)) return "softrdma: each of the faults is a share, from 0 to 1";
   return {};
 }
@@ -117,9 +120,9 @@ std::unique_ptr<ListedDevice> make_own_device(const softrdma_device_attributes& 
 }
 
 /// What is posted goes out before its device goes.
-void send_the_rest(Adapter& adapter) {
+void send_the_last(Adapter& adapter) {
   const auto lock = adapter.lock();
-  adapter.send_all();
+  adapter.send_the_last();
 }
 
 bool is_open(ListedDevice& device) {
@@ -131,7 +134,7 @@ link::SimulationSettings network_of(const softrdma_simulation_attributes& attrib
                                     const link::Faults& faults) {
   const link::SimulationSettings usual;
   return {.seed = attributes.seed,
-          .latency_ns = or_usual(attributes.latency_ns, usual.latency_ns),
+          .latency_ns = or_usual(attributes.latency_ns, usual.latency_ns) + faults.delay_ns,
           .late_ns_max = or_usual(attributes.late_ns_max, usual.late_ns_max),
           .window_packets = or_usual(attributes.window_packets, usual.window_packets),
           .packets_max = usual.packets_max,
@@ -163,9 +166,25 @@ SOFTRDMA_EXPORT int softrdma_destroy_device(ibv_device* device) {
   if (is_lost()) return 0;
   if (is_open(object)) return EBUSY;
   forget(object);
-  send_the_rest(*object.adapter);
+  send_the_last(*object.adapter);
   delete &object;
   return 0;
+}
+
+SOFTRDMA_EXPORT int softrdma_set_port(ibv_device* device, std::uint32_t port, int is_up) {
+  if (is_lost()) return ENODEV;
+  Adapter& adapter = *ListedDevice::of(device).adapter;
+  if (adapter.port(port) == nullptr) return EINVAL;
+  const auto lock = adapter.lock();
+  adapter.device().set_port(static_cast<std::uint8_t>(port), is_up != 0);
+  return 0;
+}
+
+SOFTRDMA_EXPORT int softrdma_fail_queue_pair(ibv_device* device, std::uint32_t number) {
+  if (is_lost()) return ENODEV;
+  Adapter& adapter = *ListedDevice::of(device).adapter;
+  const auto lock = adapter.lock();
+  return adapter.device().fail(number) ? 0 : EINVAL;
 }
 
 SOFTRDMA_EXPORT softrdma_simulation* softrdma_create_simulation(

@@ -1,5 +1,6 @@
 // Devices that a program makes for itself.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -8,8 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "softrdma/verbs/softrdma.h"
 #include "softrdma/verbs/test_program.hpp"
@@ -78,6 +81,9 @@ TEST(OwnDevices, WhatCannotBeIsRefusedWithASentence) {
   attributes.faults.loss = 1.5;
   refused("softrdma: each of the faults is a share, from 0 to 1");
   attributes.faults.loss = 0;
+  attributes.faults.delay_us = 1'000'001;
+  refused("softrdma: delay_us is at most 1000000");
+  attributes.faults.delay_us = 0;
   attributes.addresses = "localhost";
   refused("softrdma: the addresses have 'localhost', which is no IP address");
   EXPECT_EQ(softrdma_create_device(&attributes, nullptr, 0), nullptr);
@@ -186,6 +192,101 @@ TEST(OwnDevices, OneOfTheFabricOfTheListIsTheSameAdapter) {
   EXPECT_EQ(ibv_get_device_guid(device.get()), ibv_get_device_guid(list[0]));
   EXPECT_STRNE(ibv_get_device_name(device.get()), ibv_get_device_name(list[0]));
   ibv_free_device_list(list);
+}
+
+ibv_event_type next_event(ibv_context* context) {
+  ibv_async_event event{};
+  EXPECT_EQ(ibv_get_async_event(context, &event), 0);
+  ibv_ack_async_event(&event);
+  return event.event_type;
+}
+
+ibv_port_state port_state(ibv_context* context) {
+  ibv_port_attr port{};
+  EXPECT_EQ(ibv_query_port(context, 1, &port), 0);
+  return port.state;
+}
+
+TEST(OwnDevices, AWriteFailsIfThePortOfEitherIsDown) {
+  const std::string fabric = fmt::format("test.ports.{}", ::getpid());
+  softrdma_device_attributes attributes{};
+  attributes.fabric = fabric.c_str();
+  const OwnDevice first(attributes);
+  const OwnDevice second(attributes);
+  ASSERT_TRUE(first.get() != nullptr && second.get() != nullptr) << second.sentence();
+  TestProgram a;
+  TestProgram b;
+  ASSERT_TRUE(a.open(first.get()) && b.open(second.get()));
+  for (const auto& [device, program] : {std::pair(&first, &a), std::pair(&second, &b)}) {
+    ibv_qp* const from = a.create();
+    ibv_qp* const to = b.create();
+    ASSERT_EQ(a.connect(from, to->qp_num), 0);
+    ASSERT_EQ(b.connect(to, from->qp_num), 0);
+    b.ram[0] = 'b';
+    a.ram[0] = 'a';
+    EXPECT_EQ(softrdma_set_port(device->get(), 1, 0), 0);
+    EXPECT_EQ(port_state(program->context), IBV_PORT_DOWN);
+    EXPECT_EQ(next_event(program->context), IBV_EVENT_PORT_ERR);
+    EXPECT_EQ(a.write(from, a.region, b.region), IBV_WC_RETRY_EXC_ERR);
+    EXPECT_EQ(b.ram[0], 'b');
+    EXPECT_EQ(softrdma_set_port(device->get(), 1, 1), 0);
+    EXPECT_EQ(port_state(program->context), IBV_PORT_ACTIVE);
+    EXPECT_EQ(next_event(program->context), IBV_EVENT_PORT_ACTIVE);
+  }
+  send_a_message(a, b);
+  EXPECT_EQ(softrdma_set_port(first.get(), 2, 0), EINVAL);
+  EXPECT_EQ(softrdma_set_port(first.get(), 257, 0), EINVAL);
+  a.close();
+  b.close();
+}
+
+// Whoever of the adapter lets it fail: its state is that of all.
+TEST(OwnDevices, ATargetQueuePairOfXrcFailsForAllThatShareIt) {
+  const std::string fabric = fmt::format("test.target.{}", ::getpid());
+  softrdma_device_attributes attributes{};
+  attributes.fabric = fabric.c_str();
+  const OwnDevice first(attributes);
+  const OwnDevice second(attributes);
+  ASSERT_TRUE(first.get() != nullptr && second.get() != nullptr) << second.sentence();
+  ibv_context* const context = ibv_open_device(first.get());
+  ASSERT_NE(context, nullptr);
+  ibv_xrcd_init_attr opening{
+      .comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
+  ibv_xrcd* const xrc = ibv_open_xrcd(context, &opening);
+  ASSERT_NE(xrc, nullptr);
+  ibv_qp_init_attr_ex made_with{};
+  made_with.qp_type = IBV_QPT_XRC_RECV;
+  made_with.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+  made_with.xrcd = xrc;
+  ibv_qp* const target = ibv_create_qp_ex(context, &made_with);
+  ASSERT_NE(target, nullptr);
+  EXPECT_EQ(softrdma_fail_queue_pair(second.get(), target->qp_num + 1), EINVAL);
+  EXPECT_EQ(softrdma_fail_queue_pair(second.get(), target->qp_num), 0);
+  ibv_qp_attr shown{};
+  ibv_qp_init_attr ignored{};
+  EXPECT_EQ(ibv_query_qp(target, &shown, IBV_QP_STATE, &ignored), 0);
+  EXPECT_EQ(shown.qp_state, IBV_QPS_ERR);
+  EXPECT_EQ(ibv_destroy_qp(target), 0);
+  EXPECT_EQ(ibv_close_xrcd(xrc), 0);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+TEST(OwnDevices, AreAsLateAsTheyAreToBe) {
+  using std::chrono::steady_clock;
+  softrdma_device_attributes attributes{};
+  attributes.fabric = "";
+  attributes.faults.delay_us = 20'000;
+  const OwnDevice device(attributes);
+  ASSERT_NE(device.get(), nullptr);
+  TestProgram program;
+  ASSERT_TRUE(program.open(device.get()));
+  const auto [a, b] = program.create_pair();
+  ASSERT_EQ(program.post_receive(b, 1, 1000, 100), 0);
+  const steady_clock::time_point began = steady_clock::now();
+  ASSERT_EQ(program.post_send(a, 2, 0, 100), 0);
+  EXPECT_EQ(program.poll_ids(2), (Ids{1, 2}));
+  EXPECT_GE(steady_clock::now() - began, std::chrono::milliseconds(40)) << "there and back";
+  program.close();
 }
 
 TEST(OwnDevices, TwoFabricsTalkByUdp) {

@@ -24,6 +24,7 @@ inline constexpr int devices_max = 64;  // of the list
 inline constexpr int ports_max = 16;
 inline constexpr int contexts_max = 1 << 24;
 inline constexpr int queue_pairs_limit = 1 << 23;
+inline constexpr int delay_us_max = 1'000'000;
 
 /// UCX reads past ibv_device, as if it were the larger structure of drivers.
 struct ListedDevice {

@@ -59,6 +59,9 @@ std::optional<link::Faults> faults() {
     if (!share) return std::nullopt;
     out.*member = *share;
   }
+  const std::optional<int> delay_us = number_from("SOFTRDMA_DELAY", 0, delay_us_max);
+  if (!delay_us) return std::nullopt;
+  out.delay_ns = static_cast<std::uint64_t>(*delay_us) * 1000;
   return out;
 }
 

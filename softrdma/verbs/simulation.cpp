@@ -53,6 +53,7 @@ class SimulatedAttachment final : public Attachment {
   void lose() override {}
   bool drive(device::Device& device) override { return device.drive(now_ns()); }
   void send(device::Device& device) override { device.send(now_ns()); }
+  void send_delayed() override {}
   void on_polling() override {}
 
  private:

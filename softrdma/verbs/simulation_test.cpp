@@ -243,6 +243,50 @@ TEST(Simulation, FlippedBitsArrive) {
   EXPECT_EQ(ones, 1);
 }
 
+TEST(Simulation, APortThatIsUpInTimeIsNoticedByNothingButTheClock) {
+  Simulated two;
+  const auto [from, to] = two.create_pair(IBV_QPT_RC);
+  EXPECT_EQ(softrdma_set_port(two.b.context->device, 1, 0), 0);
+  ibv_async_event event{};
+  ASSERT_EQ(ibv_get_async_event(two.b.context, &event), 0);
+  EXPECT_EQ(event.event_type, IBV_EVENT_PORT_ERR);
+  EXPECT_EQ(event.element.port_num, 1);
+  ASSERT_EQ(two.b.post_receive(to, 1, 0, 100), 0);
+  ASSERT_EQ(two.a.post_send(from, 2, 0, 100), 0);
+  constexpr std::uint64_t down_ns = 100'000'000;
+  while (two.now_ns() < down_ns) ASSERT_EQ(softrdma_simulation_step(two.simulation), 1);
+  EXPECT_EQ(softrdma_set_port(two.b.context->device, 1, 1), 0);
+  EXPECT_EQ(two.next(two.b).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(two.next(two.a).status, IBV_WC_SUCCESS);
+  EXPECT_GT(two.now_ns(), down_ns);
+}
+
+TEST(Simulation, AQueuePairFailsOnPurpose) {
+  Simulated two;
+  const auto [from, to] = two.create_pair(IBV_QPT_RC);
+  ASSERT_EQ(two.b.post_receive(to, 1, 0, 100), 0);
+  EXPECT_EQ(softrdma_fail_queue_pair(two.b.context->device, to->qp_num), 0);
+  EXPECT_EQ(two.next(two.b).status, IBV_WC_WR_FLUSH_ERR);
+  ibv_async_event event{};
+  ASSERT_EQ(ibv_get_async_event(two.b.context, &event), 0);
+  EXPECT_EQ(event.event_type, IBV_EVENT_QP_FATAL);
+  EXPECT_EQ(event.element.qp, to);
+  ibv_ack_async_event(&event);
+  EXPECT_EQ(softrdma_fail_queue_pair(two.b.context->device, 0xabcdef), EINVAL);
+}
+
+TEST(Simulation, EveryPacketIsAsLateAsItIsToBe) {
+  softrdma_simulation_attributes attributes{};
+  attributes.faults.delay_us = 5;
+  Simulated two(attributes);
+  const auto [from, to] = two.create_pair(IBV_QPT_RC);
+  ASSERT_EQ(two.b.post_receive(to, 1, 0, 100), 0);
+  const std::uint64_t began_ns = two.now_ns();
+  ASSERT_EQ(two.a.post_send(from, 2, 0, 100), 0);
+  EXPECT_EQ(two.next(two.b).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(two.now_ns() - began_ns, 6000U);
+}
+
 TEST(Simulation, TimeStampsAreOfItsClock) {
   Simulated two;
   ibv_cq_init_attr_ex attributes{};

@@ -22,12 +22,13 @@
 extern "C" {
 #endif
 
-/* What happens to packets on purpose: shares of them, from 0 to 1. */
+/* What happens to packets on purpose: shares of them, from 0 to 1; and how late all are. */
 struct softrdma_faults {
   double loss;      /* they are lost */
   double duplicate; /* they come twice */
   double reorder;   /* they are late, so that others overtake them */
   double flip;      /* a bit of their payload is wrong, and no checksum tells */
+  uint32_t delay_us; /* at most 1000000 */
 };
 
 struct softrdma_device_attributes {
@@ -67,6 +68,16 @@ struct ibv_device* softrdma_create_device(const struct softrdma_device_attribute
 
 /* DEVICE and its thread end. EBUSY: it is open; EINVAL: softrdma_create_device has not made it. */
 int softrdma_destroy_device(struct ibv_device* device);
+
+/* Faults of a device of this process, whoever made it, or of a simulated one. EINVAL: it has no port,
+ * or no queue pair, of that number; ENODEV: in a child of fork(). */
+
+/* A port that is down loses all packets of its queue pairs, and is IBV_PORT_DOWN. Programs get
+ * IBV_EVENT_PORT_ERR, or IBV_EVENT_PORT_ACTIVE, if that is new. */
+int softrdma_set_port(struct ibv_device* device, uint32_t port, int is_up);
+
+/* The queue pair is in error; its work is flushed, and its program gets IBV_EVENT_QP_FATAL. */
+int softrdma_fail_queue_pair(struct ibv_device* device, uint32_t number);
 
 /* A simulation: devices of InfiniBand with one port each, the packets between them, and a clock.
  * Nothing in it runs by itself: no thread, no socket, no shared memory. What the same calls do with
