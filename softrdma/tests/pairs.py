@@ -51,7 +51,7 @@ def perftests(everything):
                 yield [*program, "-n", "200"]
                 continue
             # At its largest sizes a server that is not driven needs a while.
-            yield [*program, "-n", "100", *(["-a"] if has_sizes and kind != "UD" else [])]
+            yield [*program, "-n", "30", *(["-a"] if has_sizes and kind != "UD" else [])]
             if operation == "send":
                 yield [*program, "-n", "200", "-e"]
             if measure == "bw":

@@ -24,10 +24,10 @@ extern "C" {
 
 /* What happens to packets on purpose: shares of them, from 0 to 1; and how late all are. */
 struct softrdma_faults {
-  double loss;      /* they are lost */
-  double duplicate; /* they come twice */
-  double reorder;   /* they are late, so that others overtake them */
-  double flip;      /* a bit of their payload is wrong, and no checksum tells */
+  double loss;       /* they are lost */
+  double duplicate;  /* they come twice */
+  double reorder;    /* they are late, so that others overtake them */
+  double flip;       /* a bit of their payload is wrong, and no checksum tells */
   uint32_t delay_us; /* at most 1000000 */
 };
 
@@ -51,8 +51,9 @@ struct softrdma_device_attributes {
   struct softrdma_faults faults;
   /* Of what happens to which packet. */
   uint64_t seed;
-  /* 1: an access to memory that has changed since it was registered fails, and a sentence on standard
-   * error tells. Where the kernel has no userfaultfd, or refuses it, ibv_open_device fails (ENOSYS).
+  /* 1: an access to memory that has changed since it was registered fails, and a sentence on
+   * standard error tells. Where the kernel has no userfaultfd, or refuses it, ibv_open_device fails
+   * (ENOSYS).
    */
   int strict;
 };
@@ -69,8 +70,8 @@ struct ibv_device* softrdma_create_device(const struct softrdma_device_attribute
 /* DEVICE and its thread end. EBUSY: it is open; EINVAL: softrdma_create_device has not made it. */
 int softrdma_destroy_device(struct ibv_device* device);
 
-/* Faults of a device of this process, whoever made it, or of a simulated one. EINVAL: it has no port,
- * or no queue pair, of that number; ENODEV: in a child of fork(). */
+/* Faults of a device of this process, whoever made it, or of a simulated one. EINVAL: it has no
+ * port, or no queue pair, of that number; ENODEV: in a child of fork(). */
 
 /* A port that is down loses all packets of its queue pairs, and is IBV_PORT_DOWN. Programs get
  * IBV_EVENT_PORT_ERR, or IBV_EVENT_PORT_ACTIVE, if that is new. */
