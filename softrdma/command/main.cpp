@@ -38,6 +38,8 @@ constexpr Setting settings[] = {
     {"--reorder", "SOFTRDMA_REORDER", "share of packets that are late"},
     {"--flip", "SOFTRDMA_FLIP", "share of packets with a bit flipped that no checksum finds"},
     {"--delay", "SOFTRDMA_DELAY", "microseconds by which every packet is late"},
+    {"--qp-errors", "SOFTRDMA_QP_ERRORS", "queue pairs that fail, a second, on average"},
+    {"--port-flaps", "SOFTRDMA_PORT_FLAPS", "how often a port is down for 10 ms, a second"},
     {"--seed", "SOFTRDMA_SEED", "of what happens to which packet"},
 };
 

@@ -154,6 +154,25 @@ void Device::set_port(std::uint8_t number, bool is_up) {
   listener_.on_port_event(number, is_up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 }
 
+void Device::suffer_mishaps(std::uint64_t now_ns) {
+  if (mishaps_->is_error_due(now_ns)) fail_any();
+  if (const std::optional<PortChange> change = mishaps_->port_change(now_ns))
+    set_port(change->port, change->is_up);
+}
+
+/// One of those that are in use.
+void Device::fail_any() {
+  std::vector<std::uint32_t> numbers;
+  for (const auto& [number, entry] : queue_pairs_) {
+    const ibv_qp_state state = entry->queue_pair->state();
+    if (state != IBV_QPS_RESET && state != IBV_QPS_INIT && state != IBV_QPS_ERR)
+      numbers.push_back(number);
+  }
+  if (numbers.empty()) return;
+  std::ranges::sort(numbers);
+  fail(numbers[mishaps_->choose(numbers.size())]);
+}
+
 // Multicast groups
 
 int Device::attach(const QueuePair& queue_pair, const ibv_gid& gid) {
@@ -245,6 +264,7 @@ void Device::watch_timer(Entry& entry) {
 
 bool Device::drive(std::uint64_t now_ns) {
   regions_.look_for_changes();
+  if (mishaps_) suffer_mishaps(now_ns);
   const bool moved = send(now_ns);
   if (!link_.poll(*this, now_ns)) return moved;
   send_ready();
@@ -363,7 +383,8 @@ qp::Requester::Counters Device::requester_counters() const {
 }
 
 std::optional<std::uint64_t> Device::deadline_ns() const {
-  const std::uint64_t deadline = std::min(next_deadline_ns_, link_.deadline_ns().value_or(never));
+  std::uint64_t deadline = std::min(next_deadline_ns_, link_.deadline_ns().value_or(never));
+  if (mishaps_) deadline = std::min(deadline, mishaps_->deadline_ns().value_or(never));
   if (deadline == never) return std::nullopt;
   return deadline;
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "softrdma/device/context_cache.hpp"
+#include "softrdma/device/mishaps.hpp"
 #include "softrdma/device/multicast_groups.hpp"
 #include "softrdma/link/link.hpp"
 #include "softrdma/link/numbers.hpp"
@@ -44,6 +45,9 @@ struct DeviceSettings {
   std::uint64_t context_miss_ns = 0;
   // Peers of the host may copy by themselves to and from what the program lets them use.
   bool lets_peers_in = true;
+  link::MishapRates mishaps = {};
+  std::uint64_t mishap_seed = 0;
+  std::uint8_t ports = 1;
 };
 
 class Device final : private qp::QueuePairHost, private link::Sink {
@@ -64,7 +68,10 @@ class Device final : private qp::QueuePairHost, private link::Sink {
         numbers_(numbers),
         listener_(listener),
         regions_(settings.secret, settings.lets_peers_in ? link.direct() : nullptr),
-        contexts_(settings.context_entries) {}
+        contexts_(settings.context_entries) {
+    if (settings.mishaps.any())
+      mishaps_.emplace(settings.mishaps, settings.ports, settings.mishap_seed);
+  }
   ~Device() override;
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -163,6 +170,8 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   static void catch_up(qp::QueuePair& target);
   void drop(qp::QueuePair& queue_pair);
   void drop_gone_targets();
+  void suffer_mishaps(std::uint64_t now_ns);
+  void fail_any();
   void make_ready(Entry& entry);
   void watch_timer(Entry& entry);
   bool look_at_timers();
@@ -177,7 +186,8 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   DeviceListener& listener_;
   memory::RegionTable regions_;
   ContextCache contexts_;
-  std::bitset<256> ports_down_;  // by number
+  std::bitset<256> ports_down_;     // by number
+  std::optional<Mishaps> mishaps_;  // if there are to be any
   std::unordered_map<std::uint32_t, std::unique_ptr<Entry>> queue_pairs_;
   std::unordered_map<std::uint32_t, qp::ReceiveTarget> targets_;
   std::vector<std::uint32_t> adopted_;  // numbers of target queue pairs that others made

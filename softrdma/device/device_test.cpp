@@ -373,6 +373,38 @@ TEST(Device, PeersAreKeptOutIfTheyAreToBe) {
   EXPECT_EQ(way.copies, 1);
 }
 
+TEST(Device, MishapsHitQueuePairsThatAreInUse) {
+  SimulatedNetwork network({});
+  Host a(network, 1, 1 << 16, {.mishaps = {.queue_pair_errors = 1000}});
+  Host b(network, 2);
+  QueuePair& unused = a.create(IBV_QPT_RC);
+  std::vector<QueuePair*> used;
+  for (int i = 0; i < 3; ++i) used.push_back(create_pair(a, b).first);
+  const auto is_in_error = [](const QueuePair* pair) { return pair->state() == IBV_QPS_ERR; };
+  a.device.drive(1);
+  for (int second = 1; second <= 4; ++second) {
+    EXPECT_EQ(std::ranges::count_if(used, is_in_error), second - 1);
+    a.device.drive(1'000'000'000 * static_cast<std::uint64_t>(second));
+  }
+  EXPECT_EQ(unused.state(), IBV_QPS_RESET);
+  std::erase(a.events, IBV_EVENT_COMM_EST);
+  EXPECT_EQ(a.events, std::vector(3, IBV_EVENT_QP_FATAL));
+}
+
+TEST(Device, AnIdleDeviceBringsItsPortUpAgain) {
+  SimulatedNetwork network({});
+  Host a(network, 1, 1 << 16, {.mishaps = {.port_flaps = 1000}});
+  a.device.drive(1);
+  EXPECT_EQ(a.device.deadline_ns(), std::nullopt);
+  for (std::uint64_t now_ns = 1; a.device.is_port_up(1); now_ns += 1'000'000) {
+    ASSERT_LT(now_ns, 1'000'000'000U);
+    a.device.drive(now_ns);
+  }
+  ASSERT_TRUE(a.device.deadline_ns().has_value());
+  a.device.drive(*a.device.deadline_ns());
+  EXPECT_TRUE(a.device.is_port_up(1));
+}
+
 TEST(Device, AQueuePairFailsOnPurpose) {
   SimulatedNetwork network({});
   Host a(network, 1);

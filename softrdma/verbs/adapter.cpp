@@ -27,7 +27,10 @@ Adapter::Adapter(const AdapterSettings& settings, std::unique_ptr<Attachment> at
                .datagram_bytes_max = datagram_bytes_max(ports_),
                .context_entries = settings.context_entries,
                .context_miss_ns = settings.context_miss_ns,
-               .lets_peers_in = !settings.is_strict},
+               .lets_peers_in = !settings.is_strict,
+               .mishaps = attachment_->mishaps(),
+               .mishap_seed = attachment_->seed(),
+               .ports = static_cast<std::uint8_t>(ports_.size())},
               attachment_->link(), attachment_->numbers(), *this) {}
 
 Adapter::~Adapter() { attachment_->stop(); }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "softrdma/device/device.hpp"
+#include "softrdma/link/faults.hpp"
 #include "softrdma/link/identity.hpp"
 #include "softrdma/link/link.hpp"
 #include "softrdma/link/numbers.hpp"
@@ -34,6 +35,10 @@ class Attachment {
   [[nodiscard]] virtual link::Numbers& numbers() = 0;
   /// Under the adapter's lock.
   [[nodiscard]] virtual link::XrcDomains& xrc_domains() = 0;
+  /// What happens to the device, by chance, and the seed of that, which no other adapter of the
+  /// fabric has.
+  [[nodiscard]] virtual link::MishapRates mishaps() const = 0;
+  [[nodiscard]] virtual std::uint64_t seed() const = 0;
   /// There is a way to other hosts.
   [[nodiscard]] virtual bool has_network() const = 0;
   /// Somebody drives the device while its program waits, so that waiting has an end.

@@ -58,6 +58,8 @@ HostAttachment::HostAttachment(const HostSettings& settings, std::unique_ptr<fab
       guid_(guid_of(*host_)),
       seat_(host_->seat_memory(host_->seat())),
       ports_(ports_of(settings, *host_)),
+      mishaps_(settings.faults.mishaps),
+      seed_(settings.seed + host_->seat()),
       link_(*host_, ports_),
       outermost_link_(with_faults(settings)) {}
 
@@ -65,7 +67,7 @@ link::Link& HostAttachment::with_faults(const HostSettings& settings) {
   if (!settings.faults.any()) return link_;
   // What is late or spoilt is a copy that goes at once.
   link_.copy_always();
-  return faulty_.emplace(link_, settings.faults, settings.seed + host_->seat());
+  return faulty_.emplace(link_, settings.faults, seed_);
 }
 
 /// What was sent and not yet read may go away with the program's memory.

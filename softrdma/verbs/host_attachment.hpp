@@ -42,6 +42,8 @@ class HostAttachment final : public Attachment {
   [[nodiscard]] link::Link& link() override { return outermost_link_; }
   [[nodiscard]] link::Numbers& numbers() override { return *host_; }
   [[nodiscard]] link::XrcDomains& xrc_domains() override { return xrc_domains_; }
+  [[nodiscard]] link::MishapRates mishaps() const override { return mishaps_; }
+  [[nodiscard]] std::uint64_t seed() const override { return seed_; }
   [[nodiscard]] bool has_network() const override { return !host_->sockets().empty(); }
   [[nodiscard]] bool has_thread() const override { return true; }
   [[nodiscard]] std::uint64_t now_ns() const override { return hawser::platform::monotonic_ns(); }
@@ -84,6 +86,8 @@ class HostAttachment final : public Attachment {
   const std::uint64_t guid_;
   fabric::SeatMemory& seat_;
   const std::vector<link::PortIdentity> ports_;
+  const link::MishapRates mishaps_;
+  const std::uint64_t seed_;  // of its faults
   udp::Junction link_;
   std::optional<link::Faulty> faulty_;  // around it, if there are faults
   link::Link& outermost_link_;

@@ -31,6 +31,8 @@ struct Refusal {
 
 bool is_share(double value) { return 0 <= value && value <= 1; }
 
+bool is_rate(double value) { return 0 <= value && value <= mishaps_per_second_max; }
+
 /// 0 asks for what is usual.
 bool is_at_most(std::uint32_t value, int limit) {
   return value <= static_cast<std::uint32_t>(limit);
@@ -39,14 +41,17 @@ bool is_at_most(std::uint32_t value, int limit) {
 /// Nothing if one of them is out of its range.
 std::optional<link::Faults> faults_of(const softrdma_faults& shares) {
   if (!is_share(shares.loss) || !is_share(shares.duplicate) || !is_share(shares.reorder) ||
-      !is_share(shares.flip) || !is_at_most(shares.delay_us, delay_us_max))
+      !is_share(shares.flip) || !is_at_most(shares.delay_us, delay_us_max) ||
+      !is_rate(shares.qp_errors) || !is_rate(shares.port_flaps))
     return std::nullopt;
-  return link::Faults{.lost = link::of_a_million(shares.loss),
-                      .repeated = link::of_a_million(shares.duplicate),
-                      .late = link::of_a_million(shares.reorder),
-                      .damaged = 0,
-                      .flipped = link::of_a_million(shares.flip),
-                      .delay_ns = std::uint64_t{shares.delay_us} * 1000};
+  return link::Faults{
+      .lost = link::of_a_million(shares.loss),
+      .repeated = link::of_a_million(shares.duplicate),
+      .late = link::of_a_million(shares.reorder),
+      .damaged = 0,
+      .flipped = link::of_a_million(shares.flip),
+      .delay_ns = std::uint64_t{shares.delay_us} * 1000,
+      .mishaps = {.queue_pair_errors = shares.qp_errors, .port_flaps = shares.port_flaps}};
 }
 
 template <class Number>
@@ -70,6 +75,8 @@ std::string check(const softrdma_device_attributes& attributes) {
     return "softrdma: contexts is at most 16777216";
   if (!is_at_most(attributes.faults.delay_us, delay_us_max))
     return "softrdma: delay_us is at most 1000000";
+  if (!is_rate(attributes.faults.qp_errors) || !is_rate(attributes.faults.port_flaps))
+    return "softrdma: qp_errors and port_flaps are numbers from 0 to 1000";
   if (!faults_of(attributes.faults)) return "softrdma: each of the faults is a share, from 0 to 1";
   return {};
 }

@@ -84,6 +84,9 @@ TEST(OwnDevices, WhatCannotBeIsRefusedWithASentence) {
   attributes.faults.delay_us = 1'000'001;
   refused("softrdma: delay_us is at most 1000000");
   attributes.faults.delay_us = 0;
+  attributes.faults.port_flaps = -1;
+  refused("softrdma: qp_errors and port_flaps are numbers from 0 to 1000");
+  attributes.faults.port_flaps = 0;
   attributes.addresses = "localhost";
   refused("softrdma: the addresses have 'localhost', which is no IP address");
   EXPECT_EQ(softrdma_create_device(&attributes, nullptr, 0), nullptr);

@@ -25,6 +25,7 @@ inline constexpr int ports_max = 16;
 inline constexpr int contexts_max = 1 << 24;
 inline constexpr int queue_pairs_limit = 1 << 23;
 inline constexpr int delay_us_max = 1'000'000;
+inline constexpr double mishaps_per_second_max = 1000;
 
 /// UCX reads past ibv_device, as if it were the larger structure of drivers.
 struct ListedDevice {

@@ -34,16 +34,16 @@ std::optional<int> number_from(const char* name, int least, int most,
   return std::nullopt;
 }
 
-/// A share of packets, as millionths.
-std::optional<std::uint32_t> share_from(const char* name) {
+/// From 0 to MOST; 0 if nobody says.
+std::optional<double> fraction_from(const char* name, double most) {
   const char* const text = std::getenv(name);
   if (text == nullptr) return 0;
   const std::string_view view(text);
   double value = -1;
   const auto [end, error] = std::from_chars(view.begin(), view.end(), value);
-  if (error == std::errc() && end == view.end() && 0 <= value && value <= 1)
-    return link::of_a_million(value);
-  std::fprintf(stderr, "softrdma: %s is \"%s\"; it has to be a number from 0 to 1\n", name, text);
+  if (error == std::errc() && end == view.end() && 0 <= value && value <= most) return value;
+  std::fprintf(stderr, "softrdma: %s is \"%s\"; it has to be a number from 0 to %g\n", name, text,
+               most);
   return std::nullopt;
 }
 
@@ -55,10 +55,14 @@ std::optional<link::Faults> faults() {
       {"SOFTRDMA_REORDER", &link::Faults::late},
       {"SOFTRDMA_FLIP", &link::Faults::flipped}};
   for (const auto& [name, member] : variables) {
-    const std::optional<std::uint32_t> share = share_from(name);
+    const std::optional<double> share = fraction_from(name, 1);
     if (!share) return std::nullopt;
-    out.*member = *share;
+    out.*member = link::of_a_million(*share);
   }
+  const std::optional<double> errors = fraction_from("SOFTRDMA_QP_ERRORS", mishaps_per_second_max);
+  const std::optional<double> flaps = fraction_from("SOFTRDMA_PORT_FLAPS", mishaps_per_second_max);
+  if (!errors || !flaps) return std::nullopt;
+  out.mishaps = {.queue_pair_errors = *errors, .port_flaps = *flaps};
   const std::optional<int> delay_us = number_from("SOFTRDMA_DELAY", 0, delay_us_max);
   if (!delay_us) return std::nullopt;
   out.delay_ns = static_cast<std::uint64_t>(*delay_us) * 1000;

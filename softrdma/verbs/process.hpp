@@ -12,6 +12,8 @@
 //   SOFTRDMA_LOSS, SOFTRDMA_DUPLICATE, SOFTRDMA_REORDER, SOFTRDMA_FLIP
 //                      shares of packets, from 0 to 1, that are lost, sent twice, late, spoilt (0)
 //   SOFTRDMA_DELAY     microseconds by which every packet is late (0)
+//   SOFTRDMA_QP_ERRORS, SOFTRDMA_PORT_FLAPS
+//                      how many a second, on average (0)
 //   SOFTRDMA_SEED      of what happens to which (0)
 //   SOFTRDMA_STRICT    1: memory that has changed since it was registered is not accessed (0)
 #pragma once

@@ -27,10 +27,14 @@ class SimulatedAttachment final : public Attachment {
  public:
   SimulatedAttachment(link::SimulatedNetwork& network, std::uint16_t lid,
                       const link::SimulationSettings& settings)
-      : network_(network), guid_(guid_of_lid(lid)), port_(network.join(lid)) {
+      : network_(network),
+        guid_(guid_of_lid(lid)),
+        mishaps_(settings.faults.mishaps),
+        seed_(settings.seed + lid),
+        port_(network.join(lid)) {
     // All but this one happens to the bytes of the wire, in the network.
     if (settings.faults.flipped != 0)
-      flips_.emplace(*port_, link::Faults{.flipped = settings.faults.flipped}, settings.seed + lid);
+      flips_.emplace(*port_, link::Faults{.flipped = settings.faults.flipped}, seed_);
     ports_.front().lid = lid;
     ports_.front().gids = {link::link_local_gid(guid_)};
   }
@@ -42,6 +46,8 @@ class SimulatedAttachment final : public Attachment {
   }
   [[nodiscard]] link::Numbers& numbers() override { return numbers_; }
   [[nodiscard]] link::XrcDomains& xrc_domains() override { return xrc_domains_; }
+  [[nodiscard]] link::MishapRates mishaps() const override { return mishaps_; }
+  [[nodiscard]] std::uint64_t seed() const override { return seed_; }
   [[nodiscard]] bool has_network() const override { return true; }
   [[nodiscard]] bool has_thread() const override { return false; }
   [[nodiscard]] std::uint64_t now_ns() const override { return network_.now_ns(); }
@@ -60,6 +66,8 @@ class SimulatedAttachment final : public Attachment {
   link::SimulatedNetwork& network_;
   const std::uint64_t guid_;
   std::vector<link::PortIdentity> ports_ = std::vector<link::PortIdentity>(1);
+  const link::MishapRates mishaps_;
+  const std::uint64_t seed_;  // of its faults
   const std::unique_ptr<link::Link> port_;
   std::optional<link::Faulty> flips_;
   link::OwnNumbers numbers_;

@@ -140,11 +140,12 @@ TEST(Simulation, XrcReachesTheReceiveQueueThatIsNamed) {
 /// When which completion came, and how it went.
 using Trace = std::vector<std::tuple<std::uint64_t, std::uint64_t, ibv_wc_status>>;
 
-Trace trace_of(std::uint64_t seed, double loss) {
+Trace trace_of(std::uint64_t seed, double loss, double flaps = 0) {
   softrdma_simulation_attributes attributes{};
   attributes.seed = seed;
   attributes.faults.loss = loss;
   attributes.faults.reorder = loss;
+  attributes.faults.port_flaps = flaps;
   Simulated two(attributes);
   const auto [from, to] = two.create_pair(IBV_QPT_RC);
   Trace trace;
@@ -167,6 +168,28 @@ TEST(Simulation, TheSeedTellsEverything) {
   EXPECT_NE(trace_of(1, loss), trace_of(2, loss));
   // A loss is mended when a timer runs out.
   EXPECT_GT(std::get<0>(trace_of(1, loss).back()), std::get<0>(trace_of(1, 0).back()));
+}
+
+TEST(Simulation, TheSeedTellsMishapsToo) {
+  constexpr double loss = 0.05;
+  constexpr double flaps = 20;
+  EXPECT_EQ(trace_of(1, loss, flaps), trace_of(1, loss, flaps));
+  EXPECT_NE(trace_of(1, loss, flaps), trace_of(1, loss));
+}
+
+TEST(Simulation, ComesToRestHoweverOftenPortsFlap) {
+  softrdma_simulation_attributes attributes{};
+  attributes.faults.port_flaps = 1000;
+  // So that it is driven for a while.
+  attributes.faults.loss = 1;
+  Simulated two(attributes);
+  const auto [from, to] = two.create_pair(IBV_QPT_RC);
+  ASSERT_EQ(two.a.post_send(from, 1, 0, 100), 0);
+  two.come_to_rest();
+  int flaps = 0;
+  for (ibv_async_event event{}; ibv_get_async_event(two.a.context, &event) == 0;)
+    flaps += event.event_type == IBV_EVENT_PORT_ERR ? 1 : 0;
+  EXPECT_GT(flaps, 0);
 }
 
 TEST(Simulation, TheClockStaysWhenEverythingIsQuiet) {

@@ -22,13 +22,16 @@
 extern "C" {
 #endif
 
-/* What happens to packets on purpose: shares of them, from 0 to 1; and how late all are. */
+/* What happens to packets on purpose: shares of them, from 0 to 1; how late all are; and what
+ * happens to the device, so many times a second, on average, while it is driven. */
 struct softrdma_faults {
   double loss;       /* they are lost */
   double duplicate;  /* they come twice */
   double reorder;    /* they are late, so that others overtake them */
   double flip;       /* a bit of their payload is wrong, and no checksum tells */
   uint32_t delay_us; /* at most 1000000 */
+  double qp_errors;  /* softrdma_fail_queue_pair, of one that is in use; at most 1000 */
+  double port_flaps; /* softrdma_set_port, down for 10 ms; at most 1000 */
 };
 
 struct softrdma_device_attributes {
