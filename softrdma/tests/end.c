@@ -40,7 +40,7 @@ void connect_to(struct end* end, const struct end* peer) {
                                    .max_dest_rd_atomic = 1,
                                    .max_rd_atomic = 1,
                                    .min_rnr_timer = 12,
-                                   .timeout = 8,
+                                   .timeout = 14,
                                    .retry_cnt = 7,
                                    .rnr_retry = 7};
   int failed = ibv_modify_qp(end->qp, &attributes,

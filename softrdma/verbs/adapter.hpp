@@ -86,7 +86,9 @@ class Adapter final : private device::DeviceListener {
   void start() { attachment_->start(device_, mutex_); }
   /// From now on WATCH tells which regions are stale.
   void watch(hawser::platform::MemoryWatch& watch) {
-    if (!strict_) strict_.emplace(watch, device_, *attachment_);
+    if (strict_) return;
+    attachment_->copy_always();
+    strict_.emplace(watch, device_, *attachment_);
   }
   /// Null if nobody watches.
   [[nodiscard]] StrictMode* strict() { return strict_ ? &*strict_ : nullptr; }

@@ -62,6 +62,9 @@ class Attachment {
   /// In a child of fork(): what is attached to is the parent's.
   virtual void lose() = 0;
 
+  /// From now on nobody reads a payload from the memory that it was sent from: it is copied at
+  /// once.
+  virtual void copy_always() = 0;
   /// Once around; true if anything moved.
   virtual bool drive(device::Device& device) = 0;
   /// Sends what is ready, but not for ever; what is left then goes later, by itself.

@@ -54,6 +54,7 @@ class HostAttachment final : public Attachment {
   void start(device::Device& device, std::mutex& mutex) override;
   void stop() override;
   void lose() override { host_->forget_in_child(); }
+  void copy_always() override { link_.copy_always(); }
   bool drive(device::Device& device) override;
   void send(device::Device& device) override;
   void send_delayed() override {

@@ -57,6 +57,7 @@ class SimulatedAttachment final : public Attachment {
   void start(device::Device& /*device*/, std::mutex& /*mutex*/) override {}
   void stop() override {}
   void lose() override {}
+  void copy_always() override {}
   bool drive(device::Device& device) override { return device.drive(now_ns()); }
   void send(device::Device& device) override { device.send(now_ns()); }
   void send_delayed() override {}
