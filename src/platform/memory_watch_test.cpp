@@ -38,6 +38,8 @@ class Watched : public testing::Test, private MemoryListener {
     ASSERT_TRUE(watch->watch({memory, pages * page_bytes()}).ok());
     position = watch->position();
   }
+  // Its thread calls us.
+  void TearDown() override { watch.reset(); }
   void on_memory_change() override { ++told; }
   void stop_listening() { watch->ignore(*this); }
   std::byte* page(std::size_t number) { return memory + number * page_bytes(); }
