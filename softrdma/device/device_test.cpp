@@ -309,6 +309,7 @@ class CopyingLink final : public link::Link, public link::DirectAccess {
   bool poll(link::Sink&, std::uint64_t) override { return false; }
   link::DirectAccess* direct() override { return this; }
   void publish(std::uint32_t key, const memory::Region&) override { keys.insert(key); }
+  using link::Link::withdraw;
   void withdraw(std::uint32_t key) override { keys.erase(key); }
   void open(const qp::PeerAccess& access, const ibv_ah_attr&) override {
     openings.insert(access.queue_pair);

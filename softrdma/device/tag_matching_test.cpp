@@ -169,7 +169,9 @@ class TagMatching : public testing::Test {
   }
   bool run() {
     for (int step = 0; step < 1000000; ++step) {
-      if (a.device.drive(network.now_ns()) | b.device.drive(network.now_ns())) continue;
+      const bool a_moved = a.device.drive(network.now_ns());
+      const bool b_moved = b.device.drive(network.now_ns());
+      if (a_moved || b_moved) continue;
       std::optional<std::uint64_t> next = network.next_arrival_ns();
       for (const auto& deadline : {a.device.deadline_ns(), b.device.deadline_ns()})
         if (deadline) next = std::min(next.value_or(*deadline), *deadline);
