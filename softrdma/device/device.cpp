@@ -192,6 +192,49 @@ int Device::detach(const QueuePair& queue_pair, const ibv_gid& gid) {
   return 0;
 }
 
+// Queue pair 1
+
+void Device::manage(ManagementAgent& agent) {
+  agent_ = &agent;
+  link_.open_management();
+}
+
+void Device::send_management(std::span<const std::byte, management_bytes> datagram,
+                             const ibv_ah_attr& address) {
+  qp::Outgoing packet;
+  packet.headers.opcode = {wire::Service::unreliable_datagram, wire::Operation::send_only};
+  packet.headers.destination_qp = link::management_number;
+  packet.headers.source_qp = link::management_number;
+  packet.headers.queue_key = management_queue_key;
+  packet.headers.sequence = management_sequence_++ & wire::number_mask;
+  packet.payload.add(datagram);
+  link_.send(packet, address);
+  // The payload has to stay no longer.
+  link_.flush();
+  ++counters_.packets_sent;
+}
+
+void Device::on_management_arrival(const qp::Arrival& arrival) {
+  const wire::Packet& packet = arrival.packet;
+  std::array<std::byte, management_bytes> datagram;
+  const std::span<std::byte> whole(datagram);
+  const bool is_one = packet.headers.opcode.service == wire::Service::unreliable_datagram &&
+                      packet.headers.queue_key == management_queue_key &&
+                      packet.payload.size() == management_bytes;
+  if (agent_ == nullptr || !is_one || !packet.payload.read({&whole, 1})) {
+    ++counters_.without_queue_pair;
+    return;
+  }
+  agent_->on_datagram(datagram, arrival, now_ns_);
+}
+
+/// True if there was something to do.
+bool Device::let_agent_act() {
+  if (agent_ == nullptr || agent_->due_ns() > now_ns_) return false;
+  agent_->act(now_ns_);
+  return true;
+}
+
 std::optional<std::uint32_t> Device::add(const qp::ReceiveTarget& target) {
   drop_gone_targets();
   const std::optional<std::uint32_t> number = numbers_.take();
@@ -267,6 +310,7 @@ bool Device::drive(std::uint64_t now_ns) {
   if (mishaps_) suffer_mishaps(now_ns);
   const bool moved = send(now_ns);
   if (!link_.poll(*this, now_ns)) return moved;
+  let_agent_act();
   send_ready();
   link_.flush_payloads();
   return true;
@@ -275,6 +319,7 @@ bool Device::drive(std::uint64_t now_ns) {
 bool Device::send(std::uint64_t now_ns) {
   now_ns_ = now_ns;
   bool moved = look_at_timers();
+  moved |= let_agent_act();
   moved |= send_ready();
   link_.flush();
   return moved;
@@ -294,6 +339,7 @@ void Device::on_arrival(const qp::Arrival& arrival) {
   ++counters_.packets_received;
   const wire::Headers& headers = arrival.packet.headers;
   if (link::is_for_group(headers)) return on_group_arrival(arrival);
+  if (headers.destination_qp == link::management_number) return on_management_arrival(arrival);
   const bool is_target_request =
       headers.opcode.service == wire::Service::extended_reliable_connection &&
       arrival.packet.shape.is_request();
@@ -385,6 +431,7 @@ qp::Requester::Counters Device::requester_counters() const {
 std::optional<std::uint64_t> Device::deadline_ns() const {
   std::uint64_t deadline = std::min(next_deadline_ns_, link_.deadline_ns().value_or(never));
   if (mishaps_) deadline = std::min(deadline, mishaps_->deadline_ns().value_or(never));
+  if (agent_ != nullptr) deadline = std::min(deadline, agent_->due_ns());
   if (deadline == never) return std::nullopt;
   return deadline;
 }

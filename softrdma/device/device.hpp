@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "softrdma/device/context_cache.hpp"
+#include "softrdma/device/management_agent.hpp"
 #include "softrdma/device/mishaps.hpp"
 #include "softrdma/device/multicast_groups.hpp"
 #include "softrdma/link/link.hpp"
@@ -116,6 +117,12 @@ class Device final : private qp::QueuePairHost, private link::Sink {
     return groups_.is_attached(queue_pair.number());
   }
 
+  /// From now on AGENT, which outlives the device, has queue pair 1.
+  void manage(ManagementAgent& agent);
+  /// Sends DATAGRAM from queue pair 1 to that at ADDRESS; what is lost, nobody tells.
+  void send_management(std::span<const std::byte, management_bytes> datagram,
+                       const ibv_ah_attr& address);
+
   /// A receive queue of XRC; returns its number, or nothing if there are too many. What it points
   /// to stays until remove_target().
   std::optional<std::uint32_t> add(const qp::ReceiveTarget& target);
@@ -129,7 +136,9 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   /// The first part of that.
   bool send(std::uint64_t now_ns);
   /// Whether send() has something to do, as far as is known.
-  [[nodiscard]] bool is_ready() const { return !ready_.empty() || link_.has_waiting(); }
+  [[nodiscard]] bool is_ready() const {
+    return !ready_.empty() || link_.has_waiting() || (agent_ != nullptr && agent_->due_ns() == 0);
+  }
   /// When drive() has something to do, if nothing comes in before.
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const;
   [[nodiscard]] const Counters& counters() const { return counters_; }
@@ -164,6 +173,8 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   // Sink
   void on_arrival(const qp::Arrival& arrival) override;
   void on_group_arrival(const qp::Arrival& arrival);
+  void on_management_arrival(const qp::Arrival& arrival);
+  bool let_agent_act();
 
   qp::QueuePair& make_queue_pair(const qp::QueuePairParts& parts);
   qp::QueuePair* adopt_target(std::uint32_t number);
@@ -192,6 +203,8 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   std::unordered_map<std::uint32_t, qp::ReceiveTarget> targets_;
   std::vector<std::uint32_t> adopted_;  // numbers of target queue pairs that others made
   MulticastGroups groups_;
+  ManagementAgent* agent_ = nullptr;
+  std::uint32_t management_sequence_ = 0;
   std::uint32_t domains_ = 0;
   std::uint64_t now_ns_ = 0;
   std::vector<Entry*> ready_;    // may have packets to send

@@ -52,7 +52,7 @@ struct Block {
 namespace {
 
 /// Changes whenever Block does: processes with different libraries don't meet.
-constexpr std::uint64_t format = 0x736f667472646d04;
+constexpr std::uint64_t format = 0x736f667472646d05;
 constexpr std::size_t name_bytes_max = 64;
 constexpr auto join_limit = std::chrono::seconds(10);
 constexpr int answer_limit_ms = 1000;
@@ -242,6 +242,7 @@ void Host::clear_seat() {
   publish({});
   mine.visits = 0;
   mine.groups = 0;
+  mine.has_management = 0;
   mine.epoch.fetch_add(1);
   mine.pid = static_cast<std::uint32_t>(::getpid());
   mine.cookie_address = reinterpret_cast<std::uint64_t>(&cookie_);

@@ -56,6 +56,8 @@ bool HostLink::has_room(const qp::Destination& destination) {
 
 void HostLink::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
   if (link::is_for_group(packet.headers, address)) return send_to_group(packet, address);
+  if (packet.headers.destination_qp == link::management_number)
+    return send_to_management(packet, address);
   const std::optional<std::uint16_t> seat = seat_for(packet.headers);
   if (!seat) return;
   ++counters_.sent;
@@ -95,6 +97,16 @@ void HostLink::send_to_group(const qp::Outgoing& packet, const ibv_ah_attr& addr
   for (std::uint16_t seat = 0; seat < host_.seats_end(); ++seat) {
     if (!GroupFilter::may_have(host_.seat_memory(seat).groups, group) || !host_.is_alive(seat))
       continue;
+    ++counters_.sent;
+    if (!leave(seat, packet, address)) ++counters_.without_room;
+  }
+}
+
+/// A copy to each process that takes them, this one too. Who has no room for it goes without.
+void HostLink::send_to_management(const qp::Outgoing& packet, const ibv_ah_attr& address) {
+  if (link::source_port(ports_, address) == nullptr) return;
+  for (std::uint16_t seat = 0; seat < host_.seats_end(); ++seat) {
+    if (host_.seat_memory(seat).has_management.load() == 0 || !host_.is_alive(seat)) continue;
     ++counters_.sent;
     if (!leave(seat, packet, address)) ++counters_.without_room;
   }

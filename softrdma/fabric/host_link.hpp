@@ -34,7 +34,7 @@ class HostLink final : public link::Link {
     std::uint64_t read_bytes = 0;  // payload out of other processes' memory
     std::uint64_t gone = 0;        // payloads that were withdrawn or could not be read
     std::uint64_t malformed = 0;
-    std::uint64_t without_room = 0;  // copies for a multicast group
+    std::uint64_t without_room = 0;  // copies for a multicast group, or for queue pair 1
   };
 
   /// PORTS: those of the adapter, the first of which is port 1.
@@ -55,6 +55,7 @@ class HostLink final : public link::Link {
   void withdraw_all() override;
   bool join(const ibv_gid& gid) override;
   void leave(const ibv_gid& gid) override;
+  void open_management() override { host_.seat_memory(host_.seat()).has_management = 1; }
   bool pass_on(const qp::Arrival& arrival) override;
   [[nodiscard]] link::XrcTargets* xrc_targets() override { return &targets_; }
   [[nodiscard]] link::DirectAccess* direct() override { return &direct_; }
@@ -89,6 +90,7 @@ class HostLink final : public link::Link {
 
   // Leaving packets
   void send_to_group(const qp::Outgoing& packet, const ibv_ah_attr& address);
+  void send_to_management(const qp::Outgoing& packet, const ibv_ah_attr& address);
   [[nodiscard]] std::optional<std::uint16_t> seat_for(const wire::Headers& headers);
   [[nodiscard]] Form form_for(std::uint16_t seat, const qp::Outgoing& packet) const;
   bool leave(std::uint16_t seat, const qp::Outgoing& packet, const ibv_ah_attr& address);

@@ -42,6 +42,7 @@ class Faulty final : public Link {
   void withdraw_all() override { inner_.withdraw_all(); }
   bool join(const ibv_gid& gid) override { return inner_.join(gid); }
   void leave(const ibv_gid& gid) override { inner_.leave(gid); }
+  void open_management() override { inner_.open_management(); }
   bool pass_on(const qp::Arrival& arrival) override { return inner_.pass_on(arrival); }
   [[nodiscard]] XrcTargets* xrc_targets() override { return inner_.xrc_targets(); }
 

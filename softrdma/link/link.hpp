@@ -57,6 +57,8 @@ class Link {
   virtual bool join(const ibv_gid& /*gid*/) { return true; }
   /// They come no more: GID was joined, once.
   virtual void leave(const ibv_gid& /*gid*/) {}
+  /// Packets for queue pair 1 come from now on, too.
+  virtual void open_management() {}
   /// When poll() has something to do though nothing comes in; nothing: not by itself.
   [[nodiscard]] virtual std::optional<std::uint64_t> deadline_ns() const { return std::nullopt; }
   /// Passes a request to an XRC target queue pair on to the process of this host that it is for.

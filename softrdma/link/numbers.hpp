@@ -11,6 +11,9 @@ namespace softrdma::link {
 
 /// 0 and 1 are special in InfiniBand.
 inline constexpr std::uint32_t first_number = 16;
+/// The queue pair of the general services, connection management among them: a packet for it comes
+/// to each process that said so, Link::open_management().
+inline constexpr std::uint32_t management_number = 1;
 /// What stands for all queue pairs of a multicast group; nobody has it.
 inline constexpr std::uint32_t multicast_number = 0xffffff;
 

@@ -7,6 +7,7 @@
 
 #include "softrdma/fabric/letter.hpp"
 #include "softrdma/link/multicast.hpp"
+#include "softrdma/link/numbers.hpp"
 #include "softrdma/wire/packet.hpp"
 
 namespace softrdma::udp {
@@ -119,12 +120,21 @@ void Junction::deliver(const Datagram& datagram, link::Sink* sink) {
     ++counters_.malformed;
     return;
   }
+  if (packet->headers.destination_qp == link::management_number)
+    return deliver_to_management(arrival_of(*packet, datagram), sink);
   const std::optional<std::uint16_t> seat = seat_for(packet->headers);
   if (!seat) {
     ++counters_.dropped;
     return;
   }
   hand_over(arrival_of(*packet, datagram), *seat, sink);
+}
+
+/// To each process that takes them.
+void Junction::deliver_to_management(const qp::Arrival& arrival, link::Sink* sink) {
+  for (std::uint16_t seat = 0; seat < host_.seats_end(); ++seat)
+    if (host_.seat_memory(seat).has_management.load() != 0 && host_.is_alive(seat))
+      hand_over(arrival, seat, sink);
 }
 
 bool Junction::empty_group_sockets(link::Sink* sink) {
@@ -203,6 +213,12 @@ bool Junction::join(const ibv_gid& gid) {
 void Junction::leave(const ibv_gid& gid) {
   local_.leave(gid);
   groups_.leave(link::address_of(gid));
+}
+
+/// Others may begin to talk to this host, by any of its sockets.
+void Junction::open_management() {
+  local_.open_management();
+  host_.network().is_in_use.fetch_or((1U << host_.sockets().size()) - 1);
 }
 
 void Junction::on_socket_ready(std::size_t which) {

@@ -57,6 +57,7 @@ class Junction final : public link::Link {
   void withdraw_all() override { local_.withdraw_all(); }
   bool join(const ibv_gid& gid) override;
   void leave(const ibv_gid& gid) override;
+  void open_management() override;
 
   bool pass_on(const qp::Arrival& arrival) override { return local_.pass_on(arrival); }
   [[nodiscard]] link::XrcTargets* xrc_targets() override { return local_.xrc_targets(); }
@@ -88,6 +89,7 @@ class Junction final : public link::Link {
   bool empty_group_sockets(link::Sink* sink);
   void deliver(const Datagram& datagram, link::Sink* sink);
   [[nodiscard]] std::optional<std::uint16_t> seat_for(const wire::Headers& headers) const;
+  void deliver_to_management(const qp::Arrival& arrival, link::Sink* sink);
   void deliver_to_group(const Datagram& datagram, link::Sink* sink);
   void hand_over(const qp::Arrival& arrival, std::uint16_t seat, link::Sink* sink);
   [[nodiscard]] qp::Arrival arrival_of(const wire::Packet& packet, const Datagram& datagram) const;

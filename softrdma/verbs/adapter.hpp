@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -63,6 +64,13 @@ class Adapter final : private device::DeviceListener {
   /// The device is driven while the program waits, so that waiting has an end.
   [[nodiscard]] bool has_thread() const { return attachment_->has_thread(); }
 
+  /// By which hosts know one another; none in a simulation.
+  [[nodiscard]] std::span<const fabric::NetworkAddress> addresses() const {
+    return attachment_->addresses();
+  }
+  /// Among the processes of the host.
+  [[nodiscard]] std::uint16_t process_number() const { return attachment_->process_number(); }
+
   /// Held for as long as anything below is used.
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
   /// What fork() locked, in parent and child.
@@ -75,6 +83,8 @@ class Adapter final : private device::DeviceListener {
   /// Sends what is ready after QUEUE_PAIR got work, but not for ever; what is left then goes
   /// later, by itself.
   void send_for(qp::QueuePair& queue_pair);
+  /// The same, for whatever is ready.
+  void send() { attachment_->send(device_); }
   /// Nothing waits to be sent any more.
   void send_all();
   /// The device ends: nor does what is late on purpose.

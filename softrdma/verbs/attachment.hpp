@@ -8,10 +8,12 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "softrdma/device/device.hpp"
 #include "softrdma/link/faults.hpp"
+#include "softrdma/fabric/host.hpp"
 #include "softrdma/link/identity.hpp"
 #include "softrdma/link/link.hpp"
 #include "softrdma/link/numbers.hpp"
@@ -39,6 +41,10 @@ class Attachment {
   /// fabric has.
   [[nodiscard]] virtual link::MishapRates mishaps() const = 0;
   [[nodiscard]] virtual std::uint64_t seed() const = 0;
+  /// By which hosts know one another; none in a simulation.
+  [[nodiscard]] virtual std::span<const fabric::NetworkAddress> addresses() const { return {}; }
+  /// Among the processes of the host.
+  [[nodiscard]] virtual std::uint16_t process_number() const { return 0; }
   /// There is a way to other hosts.
   [[nodiscard]] virtual bool has_network() const = 0;
   /// Somebody drives the device while its program waits, so that waiting has an end.

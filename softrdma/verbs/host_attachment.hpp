@@ -44,6 +44,10 @@ class HostAttachment final : public Attachment {
   [[nodiscard]] link::XrcDomains& xrc_domains() override { return xrc_domains_; }
   [[nodiscard]] link::MishapRates mishaps() const override { return mishaps_; }
   [[nodiscard]] std::uint64_t seed() const override { return seed_; }
+  [[nodiscard]] std::span<const fabric::NetworkAddress> addresses() const override {
+    return host_->addresses();
+  }
+  [[nodiscard]] std::uint16_t process_number() const override { return host_->seat(); }
   [[nodiscard]] bool has_network() const override { return !host_->sockets().empty(); }
   [[nodiscard]] bool has_thread() const override { return true; }
   [[nodiscard]] std::uint64_t now_ns() const override { return hawser::platform::monotonic_ns(); }
