@@ -633,12 +633,14 @@ int leave(const Call& call) {
 
 bool is_blocking(int descriptor) { return (::fcntl(descriptor, F_GETFL) & O_NONBLOCK) == 0; }
 
-/// Waits without the mutex. The program may close the channel meanwhile.
+/// Waits without the mutex. Who waits on a channel that the program closes waits for ever, as with
+/// the kernel: programs leave threads behind so.
 int get_event(ConnectionService& service, int descriptor, const rdma_ucm_get_event& command) {
+  std::shared_ptr<EventChannel> channel;
   for (;;) {
     {
       const std::lock_guard guard(service.mutex());
-      const auto channel = service.channel(descriptor);
+      if (channel == nullptr) channel = service.channel(descriptor);
       if (channel == nullptr) return EBADF;
       if (!channel->is_empty()) {
         const rdma_ucm_event_resp event = service.fetch(*channel);
