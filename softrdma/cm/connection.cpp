@@ -128,9 +128,8 @@ bool Connection::disconnect(std::uint64_t now_ns) {
     return true;
   }
   if (state_ != State::established) return false;
-  const DisconnectRequest request{.local_id = local_id_,
-                                  .remote_id = remote_id_,
-                                  .remote_queue_pair = terms().peer};
+  const DisconnectRequest request{
+      .local_id = local_id_, .remote_id = remote_id_, .remote_queue_pair = terms().peer};
   state_ = State::disconnect_sent;
   waiting_.start(request, answer_wait_ns(), request_.retries_max, now_ns);
   host_.send(request);
@@ -255,16 +254,16 @@ std::optional<std::uint64_t> Connection::deadline_ns() const {
 // Helpers
 
 QueuePairTerms Connection::terms() const {
-  QueuePairTerms terms{.peer = is_active_ ? reply_.queue_pair : request_.queue_pair,
-                       .receive_sequence = receive_sequence_,
-                       .send_sequence =
-                           is_active_ ? reply_.starting_sequence : request_.starting_sequence,
-                       .path_mtu = request_.path_mtu,
-                       .responder_resources = request_.initiator_depth,
-                       .initiator_depth = request_.responder_resources,
-                       .retry_count = request_.retry_count,
-                       .not_ready_retry_count = request_.not_ready_retry_count,
-                       .ack_timeout = request_.path.ack_timeout};
+  QueuePairTerms terms{
+      .peer = is_active_ ? reply_.queue_pair : request_.queue_pair,
+      .receive_sequence = receive_sequence_,
+      .send_sequence = is_active_ ? reply_.starting_sequence : request_.starting_sequence,
+      .path_mtu = request_.path_mtu,
+      .responder_resources = request_.initiator_depth,
+      .initiator_depth = request_.responder_resources,
+      .retry_count = request_.retry_count,
+      .not_ready_retry_count = request_.not_ready_retry_count,
+      .ack_timeout = request_.path.ack_timeout};
   if (is_active_) {
     terms.responder_resources = reply_.initiator_depth;
     terms.initiator_depth = reply_.responder_resources;

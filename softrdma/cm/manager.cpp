@@ -12,6 +12,8 @@ constexpr std::uint8_t retries_max = 15;
 
 constexpr std::uint32_t connections_max = 1U << (connection_bits - 1);
 constexpr std::uint32_t number_mask = (1U << connection_bits) - 1;
+/// Requests that nobody wants, of which we wait whether they come again.
+constexpr std::size_t not_refused_max = 256;
 constexpr std::uint32_t sequence_mask = 0xffffff;
 
 }  // namespace
@@ -107,8 +109,7 @@ std::optional<std::uint32_t> Manager::look_up(const ServiceRequest& request,
                                               const wire::Address& to, std::uint64_t now_ns) {
   Entry* const entry = add(to);
   if (entry == nullptr) return std::nullopt;
-  entry->be_lookup(entry->number())
-      .ask(request, timeout_ns(response_timeout), retries_max, now_ns);
+  entry->be_lookup(entry->number()).ask(request, timeout_ns(response_timeout), retries_max, now_ns);
   return entry->number();
 }
 
@@ -199,7 +200,7 @@ void Manager::on_request(const ConnectRequest& request, const wire::Address& fro
   if (const auto known = begun_by_others_.find(origin); known != begun_by_others_.end())
     return entry_of(known->second)->on_message(request, now_ns);
   if (!services_.contains(request.service)) {
-    if (host_.refuses(request.service))
+    if (has_to_refuse(request.service, origin))
       send(Rejection{.remote_id = request.local_id, .reason = reason::unknown_service}, from);
     return;
   }
@@ -215,7 +216,7 @@ void Manager::on_request(const ServiceRequest& request, const wire::Address& fro
   if (const auto known = begun_by_others_.find(origin); known != begun_by_others_.end())
     return entry_of(known->second)->on_message(request, 0);
   if (!services_.contains(request.service)) {
-    if (host_.refuses(request.service))
+    if (has_to_refuse(request.service, origin))
       send(ServiceReply{.request_id = request.request_id,
                         .status = service_status::unsupported,
                         .service = request.service},
@@ -227,6 +228,16 @@ void Manager::on_request(const ServiceRequest& request, const wire::Address& fro
   entry->note_origin(origin);
   begun_by_others_.emplace(origin, entry->number());
   entry->be_lookup(request.request_id).begin(request);
+}
+
+/// Not the first time: programs close a listener and open the next one, between two connections of
+/// the same peer, which nothing delays here as it would be delayed elsewhere.
+bool Manager::has_to_refuse(std::uint64_t service, const Origin& origin) {
+  if (!host_.refuses(service)) return false;
+  if (not_refused_yet_.erase(origin) != 0) return true;
+  if (not_refused_yet_.size() >= not_refused_max) not_refused_yet_.clear();
+  not_refused_yet_.insert(origin);
+  return false;
 }
 
 /// To what NUMBER began, or was begun with.
@@ -278,7 +289,8 @@ void Manager::remove_what_is_over() {
 std::optional<std::uint64_t> Manager::deadline_ns() const {
   std::optional<std::uint64_t> earliest;
   for (const auto& [number, entry] : entries_)
-    if (const auto deadline = entry->deadline_ns(); deadline && (!earliest || *deadline < *earliest))
+    if (const auto deadline = entry->deadline_ns();
+        deadline && (!earliest || *deadline < *earliest))
       earliest = deadline;
   return earliest;
 }

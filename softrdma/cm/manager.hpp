@@ -95,6 +95,7 @@ class Manager {
   void on_request(const ServiceRequest& request, const wire::Address& from);
   void on_answer(std::uint32_t number, const Message& message, const wire::Address& from,
                  std::uint64_t now_ns);
+  bool has_to_refuse(std::uint64_t service, const Origin& origin);
   void answer_for_nobody(const Message& message, const wire::Address& from);
   void remove_what_is_over();
 
@@ -106,6 +107,7 @@ class Manager {
   std::set<std::uint64_t> services_;
   std::map<std::uint32_t, std::unique_ptr<Entry>> entries_;
   std::map<Origin, std::uint32_t> begun_by_others_;
+  std::set<Origin> not_refused_yet_;
 };
 
 }  // namespace softrdma::cm

@@ -33,7 +33,9 @@ class RepeatedMessage {
   [[nodiscard]] std::optional<std::uint64_t> deadline_ns() const {
     return message_ ? std::optional(deadline_ns_) : std::nullopt;
   }
-  [[nodiscard]] bool is_due(std::uint64_t now_ns) const { return message_ && now_ns >= deadline_ns_; }
+  [[nodiscard]] bool is_due(std::uint64_t now_ns) const {
+    return message_ && now_ns >= deadline_ns_;
+  }
   /// It is due: what has to be sent again; null, and it stops, if that was often enough.
   const Message* next(std::uint64_t now_ns) {
     if (repeats_left_ == 0) {

@@ -30,8 +30,8 @@ class ConnectionAgent;
 class ConnectionListener {
  public:
   virtual ~ConnectionListener() = default;
-  virtual void on_event(ConnectionAgent& agent, std::uint32_t connection,
-                        const wire::Address& peer, const cm::Event& event) = 0;
+  virtual void on_event(ConnectionAgent& agent, std::uint32_t connection, const wire::Address& peer,
+                        const cm::Event& event) = 0;
   /// Whether no process of this host listens on SERVICE.
   virtual bool is_unknown(std::uint64_t service) = 0;
 };

@@ -91,8 +91,7 @@ int create_identifier(const Call& call) {
   identifier.packet_lifetime = usual_packet_lifetime;
   if (command.ps == RDMA_PS_UDP || command.ps == RDMA_PS_IPOIB)
     identifier.queue_pair_type = IBV_QPT_UD;
-  const int error =
-      call.answer(command.response, rdma_ucm_create_id_resp{.id = identifier.handle});
+  const int error = call.answer(command.response, rdma_ucm_create_id_resp{.id = identifier.handle});
   if (error != 0) call.service.remove(identifier);
   return error;
 }
@@ -139,8 +138,7 @@ int bind_to(const Call& call, Identifier* identifier, std::span<const std::byte>
   if (identifier->stage != Stage::created) return EINVAL;
   const std::optional<IpEndpoint> source = endpoint_from(address);
   if (!source) return EAFNOSUPPORT;
-  ConnectionAgent* const agent =
-      source->is_any() ? nullptr : agent_with(call.service, *source);
+  ConnectionAgent* const agent = source->is_any() ? nullptr : agent_with(call.service, *source);
   if (agent == nullptr && !source->is_any()) return EADDRNOTAVAIL;
   identifier->source = *source;
   if (const int error = take_port(call.service, *identifier, source->port); error != 0) {
@@ -215,8 +213,7 @@ int resolve_ip(const Call& call) {
 
 int resolve_any(const Call& call) {
   const auto command = call.as<rdma_ucm_resolve_addr>();
-  return resolve_to(call, call.identifier(command.id),
-                    bytes_of(command.src_addr, command.src_size),
+  return resolve_to(call, call.identifier(command.id), bytes_of(command.src_addr, command.src_size),
                     bytes_of(command.dst_addr, command.dst_size));
 }
 
@@ -288,8 +285,7 @@ void fill_to_init(const Identifier& identifier, ib_uverbs_qp_attr* out) {
   out->qp_attr_mask |= IBV_QP_ACCESS_FLAGS;
   if (!identifier.connection) return;
   out->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-  const cm::Connection* const connection =
-      identifier.agent->manager().find(*identifier.connection);
+  const cm::Connection* const connection = identifier.agent->manager().find(*identifier.connection);
   if (connection != nullptr && connection->terms().responder_resources != 0)
     out->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 }
@@ -298,8 +294,7 @@ bool is_reliable(const Identifier& identifier) { return identifier.queue_pair_ty
 
 void fill_to_receive(const Identifier& identifier, const cm::QueuePairTerms& terms,
                      ib_uverbs_qp_attr* out) {
-  out->qp_attr_mask =
-      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  out->qp_attr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   out->ah_attr = kernel_address(
       identifier.agent->way(identifier.source.address, identifier.destination.address));
   out->path_mtu = terms.path_mtu;
@@ -368,13 +363,13 @@ cm::PrimaryPath path_of(const Identifier& identifier) {
   const ConnectionAgent& agent = *identifier.agent;
   const ibv_ah_attr way = agent.way(identifier.source.address, identifier.destination.address);
   const bool is_ethernet = agent.port().is_ethernet;
-  cm::PrimaryPath path{.local_lid = is_ethernet ? permissive_lid : agent.port().lid,
-                       .remote_lid = is_ethernet ? permissive_lid : way.dlid,
-                       .rate = rate_of_port,
-                       .hop_limit = way.grh.hop_limit,
-                       .is_subnet_local = !is_ethernet,
-                       .ack_timeout = std::min<std::uint8_t>(identifier.packet_lifetime + 1,
-                                                             exponent_max)};
+  cm::PrimaryPath path{
+      .local_lid = is_ethernet ? permissive_lid : agent.port().lid,
+      .remote_lid = is_ethernet ? permissive_lid : way.dlid,
+      .rate = rate_of_port,
+      .hop_limit = way.grh.hop_limit,
+      .is_subnet_local = !is_ethernet,
+      .ack_timeout = std::min<std::uint8_t>(identifier.packet_lifetime + 1, exponent_max)};
   copy_gid(agent.gid_of(identifier.source.address), &path.local_gid);
   copy_gid(agent.gid_of(identifier.destination.address), &path.remote_gid);
   return path;
@@ -395,8 +390,8 @@ bool fill_private_data(const Identifier& identifier, const Parameters& parameter
 }
 
 int look_up_service(Identifier& identifier, const rdma_ucm_conn_param& parameters) {
-  cm::ServiceRequest request{
-      .service = cm::service_of(identifier.space, identifier.destination.port)};
+  cm::ServiceRequest request{.service =
+                                 cm::service_of(identifier.space, identifier.destination.port)};
   if (!fill_private_data(identifier, parameters, request.private_data)) return EINVAL;
   identifier.connection = identifier.agent->manager().look_up(
       request, identifier.destination.address, now_of(identifier));
@@ -428,9 +423,8 @@ int connect(const Call& call) {
   Identifier* const identifier = call.identifier(command.id);
   if (identifier == nullptr) return ENOENT;
   if (identifier->stage != Stage::route_resolved || command.conn_param.valid == 0) return EINVAL;
-  const int error = identifier->is_datagram()
-                        ? look_up_service(*identifier, command.conn_param)
-                        : request_connection(*identifier, command.conn_param);
+  const int error = identifier->is_datagram() ? look_up_service(*identifier, command.conn_param)
+                                              : request_connection(*identifier, command.conn_param);
   if (error == 0) identifier->stage = Stage::connecting;
   identifier->agent->note_change();
   return error;
@@ -461,10 +455,10 @@ int accept_request(Identifier& identifier, const rdma_ucm_conn_param& parameters
   cm::Manager& manager = identifier.agent->manager();
   const std::uint64_t now_ns = now_of(identifier);
   if (identifier.is_datagram()) {
-    cm::ServiceReply reply{.status = cm::service_status::valid,
-                           .queue_pair = parameters.qp_num & wire::number_mask,
-                           .queue_key = parameters.qkey != 0 ? parameters.qkey
-                                                             : identifier.queue_key};
+    cm::ServiceReply reply{
+        .status = cm::service_status::valid,
+        .queue_pair = parameters.qp_num & wire::number_mask,
+        .queue_key = parameters.qkey != 0 ? parameters.qkey : identifier.queue_key};
     const auto data = private_data_of(parameters, reply.private_data.size());
     if (!data) return EINVAL;
     std::ranges::copy(*data, reply.private_data.begin());
@@ -508,9 +502,9 @@ int reject(const Call& call) {
   if (identifier == nullptr) return ENOENT;
   if (!identifier->connection) return EINVAL;
   cm::Manager& manager = identifier->agent->manager();
-  const auto data = private_data_of(command, identifier->is_datagram()
-                                                 ? sizeof(cm::ServiceReply::private_data)
-                                                 : sizeof(cm::Rejection::private_data));
+  const auto data =
+      private_data_of(command, identifier->is_datagram() ? sizeof(cm::ServiceReply::private_data)
+                                                         : sizeof(cm::Rejection::private_data));
   if (!data) return EINVAL;
   bool was_possible = false;
   if (identifier->is_datagram()) {

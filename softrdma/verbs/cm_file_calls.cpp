@@ -138,8 +138,8 @@ ssize_t write_command(int descriptor, const void* data, std::size_t bytes) {
     errno = ENODEV;
     return -1;
   }
-  const ssize_t done = ConnectionService::get()->execute(
-      descriptor, {static_cast<const std::byte*>(data), bytes});
+  const ssize_t done =
+      ConnectionService::get()->execute(descriptor, {static_cast<const std::byte*>(data), bytes});
   if (done >= 0) return done;
   errno = static_cast<int>(-done);
   return -1;

@@ -186,15 +186,15 @@ void ConnectionService::remove(Identifier& identifier) {
   if (identifier.stage == Stage::listening)
     for (const auto& agent : agents_) agent->manager().ignore(identifier.listening_service());
   if (identifier.connection) {
-    identifier.agent->manager().abandon(*identifier.connection, identifier.agent->adapter().now_ns());
+    identifier.agent->manager().abandon(*identifier.connection,
+                                        identifier.agent->adapter().now_ns());
     identifier.agent->note_change();
   }
   std::vector<std::uint32_t> children;
-  identifier.channel->take_out(
-      [&](const QueuedEvent& event) { return event.identifier == handle; },
-      [&](const QueuedEvent& event) {
-        if (event.child != 0) children.push_back(event.child);
-      });
+  identifier.channel->take_out([&](const QueuedEvent& event) { return event.identifier == handle; },
+                               [&](const QueuedEvent& event) {
+                                 if (event.child != 0) children.push_back(event.child);
+                               });
   std::erase_if(groups_, [&](const auto& group) { return group.second.identifier == handle; });
   identifiers_.erase(handle);
   for (const std::uint32_t child : children)
@@ -311,8 +311,8 @@ void ConnectionService::on_request(ConnectionAgent& agent, std::uint32_t connect
 }
 
 bool ConnectionService::is_unknown(std::uint64_t service) {
-  const PortName name{agents_.front()->adapter().guid(),
-                      static_cast<std::uint16_t>(service >> 16), cm::port_of(service)};
+  const PortName name{agents_.front()->adapter().guid(), static_cast<std::uint16_t>(service >> 16),
+                      cm::port_of(service)};
   return !is_held(name, Holding::listening);
 }
 

@@ -84,9 +84,7 @@ class ConnectionService final : private ConnectionListener {
 
   [[nodiscard]] std::mutex& mutex() { return mutex_; }
   [[nodiscard]] std::shared_ptr<EventChannel> channel(int descriptor) const;
-  [[nodiscard]] std::span<const std::unique_ptr<ConnectionAgent>> agents() const {
-    return agents_;
-  }
+  [[nodiscard]] std::span<const std::unique_ptr<ConnectionAgent>> agents() const { return agents_; }
 
   Identifier& add_identifier(EventChannel& channel);
   /// Null if there is none.
