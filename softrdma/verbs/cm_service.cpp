@@ -15,7 +15,8 @@ namespace {
 template <class Parameters>
 void copy_private_data(std::span<const std::byte> data, Parameters* out) {
   const std::size_t bytes = std::min<std::size_t>(data.size(), sizeof(out->private_data) - 1);
-  std::memcpy(out->private_data, data.data(), bytes);
+  std::ranges::copy(data.first(bytes),
+                    std::as_writable_bytes(std::span(out->private_data)).begin());
   out->private_data_len = static_cast<std::uint8_t>(bytes);
 }
 
