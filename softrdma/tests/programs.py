@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 
+import connections
 import pairs
 from pairs import Failure
 
@@ -347,6 +348,13 @@ def main():
             checks[f"{' '.join(map(str, command))} ({place.name}) {settings or ''}"] = \
                 lambda place=place, command=command, settings=settings: \
                 check_pair(library, command, place, settings)
+        met = [(program, more) for program in connections.commands(options.all)
+               for more in (None, {"SOFTRDMA_LINK": "roce"})]
+        met += [(program, {"SOFTRDMA_LOSS": "0.01"}) for program in connections.lossy()]
+        for place, (program, settings) in itertools.product(places, met):
+            checks[f"{' '.join(program[1])} ({place.name}) {settings or ''} librdmacm"] = \
+                lambda place=place, program=program, settings=settings: \
+                connections.run(library, program, place, settings)
         more = run_checks(checks, options.only)
     passed, failed, skipped = (sum(both) for both in zip(more, (0, 0, skipped)))
     if options.counts:

@@ -1,0 +1,88 @@
+"""Programs of librdmacm on softrdma, a server and a client each: those of rdmacm-utils, perftest by
+its -R, and libfabric. They find one another by IP addresses; the library is the system's."""
+import os
+import re
+import subprocess
+import time
+
+import pairs
+from pairs import Failure
+
+UDADDY_PORT = 7174  # it takes no other
+
+
+def commands(everything):
+    """Server, client (both without the server's address), the port, and what the client has to show."""
+    port = 7471
+    yield (["rping", "-s", "-p", f"{port}", "-C", "10"],
+           ["rping", "-c", "-p", f"{port}", "-v", "-V", "-C", "10", "-a"], port, "rdma-ping-9: ")
+    yield (["ucmatose", "-p", f"{port}", "-c", "10"],
+           ["ucmatose", "-p", f"{port}", "-c", "10", "-s"], port, "return status 0")
+    yield ["udaddy", "-c", "5"], ["udaddy", "-c", "5", "-s"], UDADDY_PORT, "return status 0"
+    yield (["rdma_server", "-p", f"{port}"], ["rdma_client", "-p", f"{port}", "-s"], port,
+           "rdma_client: end 0")
+    for program in ("ib_send_lat", "ib_write_bw", *(["ib_read_bw", "ib_send_bw"] if everything else [])):
+        command = [program, "-R", "-n", "200", "-p", f"{port}"]
+        yield command, command, port, "#bytes"
+    for kind in ("msg", "rdm") if everything else ("msg",):
+        yield (["fi_pingpong", "-p", "verbs", "-e", kind, "-c", "-B", f"{port}"],
+               ["fi_pingpong", "-p", "verbs", "-e", kind, "-c", "-P", f"{port}"], port, "1m ")
+
+
+def lossy():
+    """What has to be made and ended though messages of the connection manager are lost."""
+    port = 7471
+    yield (["rping", "-s", "-p", f"{port}", "-C", "50"],
+           ["rping", "-c", "-p", f"{port}", "-v", "-V", "-C", "50", "-a"], port, "rdma-ping-49: ")
+    yield (["ucmatose", "-p", f"{port}", "-c", "10"],
+           ["ucmatose", "-p", f"{port}", "-c", "10", "-s"], port, "return status 0")
+
+
+def listens_by_softrdma(place, port):
+    """Whoever listens holds a socket with a name that says so."""
+    shown = subprocess.run([*place.server, "cat", "/proc/net/unix"], text=True, capture_output=True,
+                           check=True).stdout
+    return re.search(rf"@softrdma\.port\.\w+\.\w+\.{port}\.listening$", shown, re.MULTILINE) is not None
+
+
+def is_ready(place, port):
+    return listens_by_softrdma(place, port) or pairs.is_listening(place, port)
+
+
+def run(library, program, place, more=None):
+    """Runs a server and its client at PLACE. MORE: settings of both."""
+    server_command, client_command, port, wanted = program
+    told = "".join(f", {key}={value}" for key, value in (more or {}).items())
+    name = f"{' '.join(client_command)} ({place.name}{told})"
+    print("started:", name, flush=True)
+    began = time.monotonic()
+
+    def start(prefix, command, settings):
+        environment = {**os.environ, "LD_PRELOAD": str(library), **settings, **(more or {})}
+        return subprocess.Popen([*prefix, *command], env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    settings = place.settings(pairs.free_port())
+    address = settings[0].get("SOFTRDMA_ADDRESS", place.address)
+    server = start(place.server, server_command, settings[0])
+    client = None
+    try:
+        while not is_ready(place, port):
+            if server.poll() is not None or time.monotonic() - began > pairs.TIME_LIMIT_S:
+                raise Failure(f"{name}: the server did not begin\n{server.communicate()[0][-2000:]}")
+            time.sleep(0.01)
+        client = start(place.client, [*client_command, address], settings[1])
+        shown = client.communicate(timeout=pairs.TIME_LIMIT_S)[0]
+        served = server.communicate(timeout=pairs.TIME_LIMIT_S)[0]
+    except subprocess.TimeoutExpired as late:
+        raise Failure(f"{name}: not done after {pairs.TIME_LIMIT_S} s") from late
+    finally:
+        for end in (server, client):
+            if end is not None and end.poll() is None:
+                end.kill()
+                end.wait()
+    for which, process, text in (("client", client, shown), ("server", server, served)):
+        if process.returncode != 0:
+            raise Failure(f"{name}: its {which} ended with {process.returncode}\n{text[-2000:]}")
+    if wanted not in shown:
+        raise Failure(f"{name}: its client shows no '{wanted}'\n{shown[-2000:]}")
