@@ -1,9 +1,12 @@
 // Protection domains, memory regions and address handles.
+#include <arpa/inet.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
+#include "softrdma/udp/addresses.hpp"
 #include "softrdma/verbs/calls.hpp"
 #include "softrdma/verbs/objects.hpp"
 #include "softrdma/verbs/process.hpp"
@@ -273,6 +276,28 @@ SOFTRDMA_EXPORT int ibv_destroy_ah(ibv_ah* ah) {
   return 0;
 }
 
+namespace {
+
+/// Both ends of a packet as GIDs. Of IPv4 its header fills the last 20 bytes of HEADER.
+struct Ends {
+  ibv_gid source;
+  ibv_gid destination;
+};
+Ends ends_of(const ibv_grh& header) {
+  constexpr unsigned ipv6_version = 6;
+  if (ntohl(header.version_tclass_flow) >> 28 == ipv6_version) return {header.sgid, header.dgid};
+  constexpr std::size_t ipv4_at = 20;
+  constexpr std::size_t source_at = ipv4_at + 12;
+  const auto mapped = [&](std::size_t at) {
+    in_addr ipv4;
+    std::memcpy(&ipv4, reinterpret_cast<const std::byte*>(&header) + at, sizeof(ipv4));
+    return udp::gid_of(udp::address_of(ipv4));
+  };
+  return {mapped(source_at), mapped(source_at + sizeof(in_addr))};
+}
+
+}  // namespace
+
 /// The way back to whoever sent the message of WC; GRH: the first 40 bytes of its buffer.
 SOFTRDMA_EXPORT int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t number, ibv_wc* wc,
                                         ibv_grh* grh, ibv_ah_attr* attributes) {
@@ -285,10 +310,11 @@ SOFTRDMA_EXPORT int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t numbe
   attributes->port_num = number;
   if ((wc->wc_flags & IBV_WC_GRH) == 0) return 0;
   attributes->is_global = 1;
-  attributes->grh.dgid = grh->sgid;
+  const Ends ends = ends_of(*grh);
+  attributes->grh.dgid = ends.source;
   attributes->grh.hop_limit = 0xff;
   for (std::size_t i = 0; i < port->gids.size(); ++i) {
-    if (std::memcmp(port->gids[i].raw, grh->dgid.raw, sizeof(grh->dgid.raw)) != 0) continue;
+    if (std::memcmp(port->gids[i].raw, ends.destination.raw, sizeof(ibv_gid)) != 0) continue;
     attributes->grh.sgid_index = static_cast<std::uint8_t>(i);
     return 0;
   }
