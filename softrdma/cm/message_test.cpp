@@ -139,7 +139,7 @@ TEST(CmMessage, WhatIsCutOrOfAnotherClassIsNone) {
   Datagram bytes = build(ReadyToUse{}, 1);
   for (std::size_t length = 0; length < bytes.size(); ++length)
     EXPECT_FALSE(parse(std::span(bytes).first(length))) << length;
-  for (const std::size_t field : {0, 1, 2, 3, 17}) {
+  for (const std::size_t field : {0U, 1U, 2U, 3U, 17U}) {
     Datagram wrong = bytes;
     wrong[field] = std::byte{0x7f};
     EXPECT_FALSE(parse(wrong)) << field;

@@ -72,7 +72,7 @@ struct SeatMemory {
   std::atomic<std::uint64_t> cookie;          // that a process number means the same to both
   std::atomic<std::uint64_t> groups;  // multicast groups that it may have joined: GroupFilter
   std::atomic<std::uint64_t> fault;   // that it is asked to suffer: fault_request.hpp
-  std::atomic<std::uint32_t> has_management;  // it takes packets for queue pair 1
+  std::atomic<std::uint32_t> has_management;     // it takes packets for queue pair 1
   alignas(64) std::atomic<std::uint32_t> epoch;  // pieces of its memory count with this number only
   /// 1 + the seat whose memory it copies to or from just now.
   alignas(64) std::atomic<std::uint32_t> visits;

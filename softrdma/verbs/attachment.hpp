@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "softrdma/device/device.hpp"
-#include "softrdma/link/faults.hpp"
 #include "softrdma/fabric/host.hpp"
+#include "softrdma/link/faults.hpp"
 #include "softrdma/link/identity.hpp"
 #include "softrdma/link/link.hpp"
 #include "softrdma/link/numbers.hpp"
