@@ -11,7 +11,7 @@ from pairs import Failure
 UDADDY_PORT = 7174  # it takes no other
 
 
-def commands(everything):
+def commands(everything, place):
     """Server, client (both without the server's address), the port, and what the client has to show."""
     port = 7471
     yield (["rping", "-s", "-p", f"{port}", "-C", "10"],
@@ -24,7 +24,8 @@ def commands(everything):
     for program in ("ib_send_lat", "ib_write_bw", *(["ib_read_bw", "ib_send_bw"] if everything else [])):
         command = [program, "-R", "-n", "200", "-p", f"{port}"]
         yield command, command, port, "#bytes"
-    for kind in ("msg", "rdm") if everything else ("msg",):
+    # Its server tells its client where it listens: at 127.0.0.1.
+    for kind in ("msg", "rdm") if place.name == pairs.OneHost.name else ():
         yield (["fi_pingpong", "-p", "verbs", "-e", kind, "-c", "-B", f"{port}"],
                ["fi_pingpong", "-p", "verbs", "-e", kind, "-c", "-P", f"{port}"], port, "1m ")
 
@@ -43,6 +44,16 @@ def listens_by_softrdma(place, port):
     shown = subprocess.run([*place.server, "cat", "/proc/net/unix"], text=True, capture_output=True,
                            check=True).stdout
     return re.search(rf"@softrdma\.port\.\w+\.\w+\.{port}\.listening$", shown, re.MULTILINE) is not None
+
+
+def by_links(place, everything):
+    """Programs and their settings. libfabric finds no RoCE on hosts that have loopback alone."""
+    for program in commands(everything, place):
+        yield program, None
+        if program[0][0] != "fi_pingpong":
+            yield program, {"SOFTRDMA_LINK": "roce"}
+    for program in lossy():
+        yield program, {"SOFTRDMA_LOSS": "0.01"}
 
 
 def is_ready(place, port):

@@ -28,7 +28,7 @@ SKIPS = {
     r"non MLX5 device|not an MLX5 device|non EFA device|Converting timestamp": "tests of other devices",
     r"ODP implicit": "a key to all memory would let a peer crash the program",
     r"dmabuf|/dev/dri": "there are no GPUs here",
-    r"doesn't have net interface": "connection manager: not there yet",
+    r"doesn't have net interface": "the device shows no network interface",
     r"Must be run by root on Ethernet|RAW QP|QP type 8|Raw Packet QP": "raw packets: no such queue pairs",
     r"Extended QP is not supported": "atomic writes: not there yet",
     r"Parent Domain": "queues in memory of the program's allocators: not there",
@@ -348,10 +348,8 @@ def main():
             checks[f"{' '.join(map(str, command))} ({place.name}) {settings or ''}"] = \
                 lambda place=place, command=command, settings=settings: \
                 check_pair(library, command, place, settings)
-        met = [(program, more) for program in connections.commands(options.all)
-               for more in (None, {"SOFTRDMA_LINK": "roce"})]
-        met += [(program, {"SOFTRDMA_LOSS": "0.01"}) for program in connections.lossy()]
-        for place, (program, settings) in itertools.product(places, met):
+        for place, program, settings in [(place, *one) for place in places
+                                         for one in connections.by_links(place, options.all)]:
             checks[f"{' '.join(program[1])} ({place.name}) {settings or ''} librdmacm"] = \
                 lambda place=place, program=program, settings=settings: \
                 connections.run(library, program, place, settings)

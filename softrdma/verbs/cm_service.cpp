@@ -158,7 +158,7 @@ void ConnectionService::end() {
     if (!guard.owns_lock()) return;
     while (!identifiers_.empty()) remove(*identifiers_.begin()->second);
   }
-  flush();
+  for (const auto& agent : agents_) agent->adapter().end();
 }
 
 // Identifiers
