@@ -2,11 +2,11 @@
 // more (InfiniBand Architecture Specification, volume 1, §12.9). It owns no clock: time is an
 // argument.
 //
-//   active    idle ── connect ──► request_sent ── REP ──► reply_came ── confirm (RTU) ──►
-//   established passive   request_came ── accept (REP) ──► reply_sent ── RTU ──► established both
-//   established ── disconnect (DREQ) ──► disconnect_sent ── DREP ──► time_wait ──► over
-//             established ── DREQ ──► disconnect_came ── disconnect (DREP) ──► time_wait ──► over
-//             before that: ── reject, REJ, timeout ──► over (who rejected: refused ──► over)
+//   active   idle ─ connect ─► request_sent ─ REP ─► reply_came ─ confirm (RTU) ─► established
+//   passive  request_came ─ accept (REP) ─► reply_sent ─ RTU ─► established
+//   both     established ─ disconnect (DREQ) ─► disconnect_sent ─ DREP ─► time_wait ─► over
+//            established ─ DREQ ─► disconnect_came ─ disconnect (DREP) ─► time_wait ─► over
+//            before that: ─ reject, REJ, timeout ─► over (who rejected: refused ─► over)
 //
 // A message that wants an answer is repeated, as often as the request says; an answer is given
 // again when the question is.
