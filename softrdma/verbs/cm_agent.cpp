@@ -84,6 +84,8 @@ bool ConnectionAgent::is_ours(const IpEndpoint& endpoint) const {
 
 std::optional<wire::Address> ConnectionAgent::source_for(const IpEndpoint& to) const {
   if (is_ours(to)) return to.address;
+  // Other hosts of InfiniBand are known by their addresses of IPv4 alone.
+  if (!port().is_ethernet && to.family != AF_INET) return std::nullopt;
   const auto addresses = adapter_.addresses();
   const auto has = [&](const wire::Address& address) {
     return std::ranges::find(addresses, address, &fabric::NetworkAddress::address) !=
