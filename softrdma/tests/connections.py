@@ -1,9 +1,7 @@
 """Programs of librdmacm on softrdma, a server and a client each: those of rdmacm-utils, perftest by
 its -R, and libfabric. They find one another by IP addresses; the library is the system's."""
-import os
 import re
 import subprocess
-import time
 
 import pairs
 from pairs import Failure
@@ -63,37 +61,10 @@ def is_ready(place, port):
 def run(library, program, place, more=None):
     """Runs a server and its client at PLACE. MORE: settings of both."""
     server_command, client_command, port, wanted = program
-    told = "".join(f", {key}={value}" for key, value in (more or {}).items())
-    name = f"{' '.join(client_command)} ({place.name}{told})"
-    print("started:", name, flush=True)
-    began = time.monotonic()
-
-    def start(prefix, command, settings):
-        environment = {**os.environ, "LD_PRELOAD": str(library), **settings, **(more or {})}
-        return subprocess.Popen([*prefix, *command], env=environment, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-    settings = place.settings(pairs.free_port())
+    name = pairs.name_of(client_command, place, more)
+    settings = [{**own, **(more or {})} for own in place.settings(pairs.free_port())]
     address = settings[0].get("SOFTRDMA_ADDRESS", place.address)
-    server = start(place.server, server_command, settings[0])
-    client = None
-    try:
-        while not is_ready(place, port):
-            if server.poll() is not None or time.monotonic() - began > pairs.TIME_LIMIT_S:
-                raise Failure(f"{name}: the server did not begin\n{server.communicate()[0][-2000:]}")
-            time.sleep(0.01)
-        client = start(place.client, [*client_command, address], settings[1])
-        shown = client.communicate(timeout=pairs.TIME_LIMIT_S)[0]
-        served = server.communicate(timeout=pairs.TIME_LIMIT_S)[0]
-    except subprocess.TimeoutExpired as late:
-        raise Failure(f"{name}: not done after {pairs.TIME_LIMIT_S} s") from late
-    finally:
-        for end in (server, client):
-            if end is not None and end.poll() is None:
-                end.kill()
-                end.wait()
-    for which, process, text in (("client", client, shown), ("server", server, served)):
-        if process.returncode != 0:
-            raise Failure(f"{name}: its {which} ended with {process.returncode}\n{text[-2000:]}")
+    shown = pairs.run_ends(library, name, place, [server_command, [*client_command, address]],
+                           settings, lambda: is_ready(place, port))
     if wanted not in shown:
         raise Failure(f"{name}: its client shows no '{wanted}'\n{shown[-2000:]}")

@@ -212,29 +212,30 @@ def is_listening(place, port):
     return False
 
 
-def run_pair(library, command, place, more=None):
-    """Runs COMMAND as a server and as its client at PLACE; returns what the client printed. MORE:
-    settings of both."""
-    port = free_port()
+def name_of(command, place, more):
     told = "".join(f", {key}={value}" for key, value in (more or {}).items())
-    name = f"{' '.join(map(str, command))} ({place.name}{told})"
+    return f"{' '.join(map(str, command))} ({place.name}{told})"
+
+
+def run_ends(library, name, place, commands, settings, is_ready):
+    """Runs a server at PLACE and, once IS_READY(), its client; COMMANDS and SETTINGS are of both.
+    Returns what the client printed. NAME: what is said of them."""
     print("started:", name, flush=True)
     began = time.monotonic()
 
-    def start(prefix, settings, *arguments):
-        environment = {**os.environ, "LD_PRELOAD": str(library), **settings, **(more or {})}
-        return subprocess.Popen([*prefix, *command, "-p", str(port), *arguments], env=environment,
-                                text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    def start(prefix, command, own):
+        return subprocess.Popen([*prefix, *command], text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT,
+                                env={**os.environ, "LD_PRELOAD": str(library), **own})
 
-    settings = place.settings(port)
-    server = start(place.server, settings[0])
+    server = start(place.server, commands[0], settings[0])
     client = None
     try:
-        while not is_listening(place, port):
+        while not is_ready():
             if server.poll() is not None or time.monotonic() - began > TIME_LIMIT_S:
                 raise Failure(f"{name}: the server did not begin\n{server.communicate()[0][-2000:]}")
             time.sleep(0.01)
-        client = start(place.client, settings[1], place.address)
+        client = start(place.client, commands[1], settings[1])
         shown = client.communicate(timeout=TIME_LIMIT_S)[0]
         served = server.communicate(timeout=TIME_LIMIT_S)[0]
     except subprocess.TimeoutExpired as late:
@@ -250,6 +251,17 @@ def run_pair(library, command, place, more=None):
         if re.search(r"invalid data|Failed status|strict mode|Completion with error|UCX\s+ERROR", text):
             raise Failure(f"{name}: its {which} says\n{text[-2000:]}")
     return shown
+
+
+def run_pair(library, command, place, more=None):
+    """Runs COMMAND as a server and as its client at PLACE; returns what the client printed. MORE:
+    settings of both."""
+    port = free_port()
+    server = [*command, "-p", str(port)]
+    return run_ends(library, name_of(command, place, more), place,
+                    [server, [*server, place.address]],
+                    [{**own, **(more or {})} for own in place.settings(port)],
+                    lambda: is_listening(place, port))
 
 
 def programs(everything):
