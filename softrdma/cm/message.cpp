@@ -206,7 +206,7 @@ std::optional<Message> parse(std::span<const std::byte> bytes) {
   if (versions != std::array{base_version, management_class, class_version, method_send})
     return std::nullopt;
   std::uint16_t attribute = 0;
-  header.number(16 * 8, 16, attribute);
+  header.number(std::size_t{16} * 8, 16, attribute);
   if (attribute < first_attribute) return std::nullopt;
   return parse_message(attribute - first_attribute, bytes.subspan(header_bytes));
 }
@@ -217,8 +217,8 @@ Datagram build(const Message& message, std::uint64_t transaction) {
   std::size_t byte = 0;
   for (const std::uint8_t version : {base_version, management_class, class_version, method_send})
     header.number(8 * byte++, 8, version);
-  header.number(8 * 8, 64, transaction);
-  header.number(16 * 8, 16, first_attribute + message.index());
+  header.number(std::size_t{8} * 8, 64, transaction);
+  header.number(std::size_t{16} * 8, 16, first_attribute + message.index());
   const std::span<std::byte> whole(out);
   const Writer data(whole.subspan(header_bytes));
   std::visit([&](const auto& known) { lay_out(data, known); }, message);

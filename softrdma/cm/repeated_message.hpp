@@ -18,8 +18,9 @@ constexpr std::uint64_t timeout_ns(std::uint8_t exponent) {
 
 class RepeatedMessage {
  public:
-  void start(Message message, std::uint64_t wait_ns, std::uint8_t repeats, std::uint64_t now_ns) {
-    message_ = std::move(message);
+  void start(const Message& message, std::uint64_t wait_ns, std::uint8_t repeats,
+             std::uint64_t now_ns) {
+    message_ = message;
     wait_ns_ = wait_ns;
     repeats_left_ = repeats;
     deadline_ns_ = now_ns + wait_ns;

@@ -109,7 +109,7 @@ TEST_F(TaggedReceive, AMessageWhosePayloadWasGoneKeepsItsBuffer) {
   arrive(wire::Operation::send_last, 1, there);
   ASSERT_EQ(received.size(), 2U);
   EXPECT_EQ(received[1].id, 1U);
-  EXPECT_EQ(received[1].bytes, 2 * tagged_segment_bytes - wire::tag_header_bytes);
+  EXPECT_EQ(received[1].bytes, std::size_t{2} * tagged_segment_bytes - wire::tag_header_bytes);
   EXPECT_EQ(ram[0], std::byte{9});
   EXPECT_EQ(taken, 0);
 }
