@@ -22,10 +22,10 @@ constexpr std::uint64_t never = ~std::uint64_t{0};
 // Queue pairs
 
 Device::~Device() {
-  auto* const targets = link_.xrc_targets();
   for (const auto& [number, entry] : queue_pairs_) {
-    const bool is_shared = targets != nullptr && entry->queue_pair->type() == IBV_QPT_XRC_RECV;
-    if (is_shared && (targets->domain_of(number) == 0 || !targets->close(number))) continue;
+    auto* const targets = targets_with(entry->queue_pair->type());
+    if (targets != nullptr && (targets->domain_of(number) == 0 || !targets->close(number)))
+      continue;
     numbers_.give_back(number);
   }
 }
@@ -35,7 +35,7 @@ QueuePair* Device::create_queue_pair(qp::QueuePairParts parts) {
   if (queue_pairs_.size() >= settings_.queue_pairs_max) return nullptr;
   const std::optional<std::uint32_t> number = numbers_.take();
   if (!number) return nullptr;
-  auto* const targets = parts.type == IBV_QPT_XRC_RECV ? link_.xrc_targets() : nullptr;
+  auto* const targets = targets_with(parts.type);
   if (targets != nullptr && !targets->add(*number, parts.xrc_domain)) {
     numbers_.give_back(*number);
     return nullptr;
@@ -55,7 +55,7 @@ QueuePair& Device::make_queue_pair(const qp::QueuePairParts& parts) {
 
 void Device::destroy(QueuePair& queue_pair) {
   const std::uint32_t number = queue_pair.number();
-  auto* const targets = queue_pair.type() == IBV_QPT_XRC_RECV ? link_.xrc_targets() : nullptr;
+  auto* const targets = targets_with(queue_pair.type());
   // A receive queue of ours may be what others' messages are for: it stays until it is gone.
   if (targets != nullptr && !targets->close(number)) return adopted_.push_back(number);
   drop(queue_pair);
@@ -340,9 +340,7 @@ void Device::on_arrival(const qp::Arrival& arrival) {
   const wire::Headers& headers = arrival.packet.headers;
   if (link::is_for_group(headers)) return on_group_arrival(arrival);
   if (headers.destination_qp == link::management_number) return on_management_arrival(arrival);
-  const bool is_target_request =
-      headers.opcode.service == wire::Service::extended_reliable_connection &&
-      arrival.packet.shape.is_request();
+  const bool is_target_request = link::is_target_request(headers);
   if (is_target_request && link_.pass_on(arrival)) return;
   auto found = queue_pairs_.find(headers.destination_qp);
   if (found == queue_pairs_.end() && is_target_request &&

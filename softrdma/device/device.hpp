@@ -177,6 +177,10 @@ class Device final : private qp::QueuePairHost, private link::Sink {
   bool let_agent_act();
 
   qp::QueuePair& make_queue_pair(const qp::QueuePairParts& parts);
+  /// Where other processes may have queue pairs of TYPE, too; null: they have none.
+  [[nodiscard]] link::XrcTargets* targets_with(ibv_qp_type type) {
+    return type == IBV_QPT_XRC_RECV ? link_.xrc_targets() : nullptr;
+  }
   qp::QueuePair* adopt_target(std::uint32_t number);
   static void catch_up(qp::QueuePair& target);
   void drop(qp::QueuePair& queue_pair);

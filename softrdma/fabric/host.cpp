@@ -184,10 +184,8 @@ Result<std::unique_ptr<Host>> Host::join(std::string_view fabric, const OpenNetw
   host->mapping_ = std::move(mapping.value());
   host->block_ = reinterpret_cast<Block*>(host->mapping_.data());
   if (is_first) {
-    std::uint64_t random = 0;
-    hawser::platform::random_bytes(std::as_writable_bytes(std::span(&random, 1)));
     host->block_->format = format;
-    host->block_->guid = random;
+    host->block_->guid = hawser::platform::random_number();
     if (open) host->take_network(open());
   }
   if (host->block_->format != format)
@@ -234,7 +232,7 @@ void Host::take_network(Network network) {
 /// What another process may have left on this seat goes; its packets are taken and find nobody.
 void Host::clear_seat() {
   SeatMemory& mine = seat_memory(seat_);
-  hawser::platform::random_bytes(std::as_writable_bytes(std::span(&cookie_, 1)));
+  cookie_ = hawser::platform::random_number();
   mine.sleep = Sleep::none;
   mine.is_polled = 0;
   mine.lingers = 0;

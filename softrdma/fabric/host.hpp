@@ -83,8 +83,8 @@ struct SeatMemory {
                          seat_count> cannot_read;  // seats whose memory is closed
 };
 
-/// What others may look up, and its owner changes at any time: readers take a copy, and try again
-/// or give up if VERSION was odd, or is another one afterwards.
+/// What others may look up, and its owner changes at any time: what readers took counts for nothing
+/// if VERSION was odd, or is another one afterwards.
 struct RegionCard {
   alignas(64) std::atomic<std::uint32_t> version;
   std::atomic<std::uint32_t> key;

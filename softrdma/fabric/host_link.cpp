@@ -54,26 +54,38 @@ bool HostLink::has_room(const qp::Destination& destination) {
 
 // Leaving packets
 
+/// A copy to each process that WANTS(it), by what it says in its seat, this one too. Who has no
+/// room for it goes without.
+template <class Wants>
+void HostLink::send_to_each(const qp::Outgoing& packet, const ibv_ah_attr& address, Wants&& wants) {
+  if (link::source_port(ports_, address) == nullptr) return;
+  for (std::uint16_t seat = 0; seat < host_.seats_end(); ++seat) {
+    if (!wants(host_.seat_memory(seat)) || !host_.is_alive(seat)) continue;
+    ++counters_.sent;
+    if (!leave(seat, packet, address)) ++counters_.without_room;
+  }
+}
+
 void HostLink::send(const qp::Outgoing& packet, const ibv_ah_attr& address) {
-  if (link::is_for_group(packet.headers, address)) return send_to_group(packet, address);
+  if (link::is_for_group(packet.headers, address)) {
+    const wire::Address group = link::address_of(address.grh.dgid);
+    return send_to_each(packet, address, [&](const SeatMemory& seat) {
+      return GroupFilter::may_have(seat.groups, group);
+    });
+  }
   if (packet.headers.destination_qp == link::management_number)
-    return send_to_management(packet, address);
-  const std::optional<std::uint16_t> seat = seat_for(packet.headers);
+    return send_to_each(packet, address,
+                        [](const SeatMemory& seat) { return seat.has_management.load() != 0; });
+  const std::optional<std::uint16_t> seat =
+      receiver_of(host_, packet.headers,
+                  [&](std::uint16_t owner) { return neighbours_.lives(owner, now_ns_); });
   if (!seat) return;
   ++counters_.sent;
   if (!leave(*seat, packet, address)) hold(*seat, packet, address);
 }
 
-/// An XRC target queue pair outlives the process that had it last.
-std::optional<std::uint16_t> HostLink::seat_for(const wire::Headers& headers) {
-  const std::optional<std::uint16_t> owner = host_.owner_of(headers.destination_qp);
-  if (!owner || !is_target_request(headers) || neighbours_.lives(*owner, now_ns_)) return owner;
-  return host_.owner_of(headers.receive_queue);
-}
-
 bool HostLink::pass_on(const qp::Arrival& arrival) {
   const wire::Packet& packet = arrival.packet;
-  if (!is_target_request(packet.headers)) return false;
   const std::optional<std::uint16_t> seat = targets_.take_route(packet.headers);
   if (!seat) return false;
   std::vector<std::byte> payload(packet.payload.size());
@@ -87,29 +99,6 @@ bool HostLink::pass_on(const qp::Arrival& arrival) {
   if (leave_packet(host_, *seat, letter, copied_form(payload.size()), route ? &*route : nullptr))
     host_.ring(*seat);
   return true;
-}
-
-/// A copy to each process that has joined the group, this one too. Who has no room for it goes
-/// without.
-void HostLink::send_to_group(const qp::Outgoing& packet, const ibv_ah_attr& address) {
-  if (link::source_port(ports_, address) == nullptr) return;
-  const wire::Address group = link::address_of(address.grh.dgid);
-  for (std::uint16_t seat = 0; seat < host_.seats_end(); ++seat) {
-    if (!GroupFilter::may_have(host_.seat_memory(seat).groups, group) || !host_.is_alive(seat))
-      continue;
-    ++counters_.sent;
-    if (!leave(seat, packet, address)) ++counters_.without_room;
-  }
-}
-
-/// A copy to each process that takes them, this one too. Who has no room for it goes without.
-void HostLink::send_to_management(const qp::Outgoing& packet, const ibv_ah_attr& address) {
-  if (link::source_port(ports_, address) == nullptr) return;
-  for (std::uint16_t seat = 0; seat < host_.seats_end(); ++seat) {
-    if (host_.seat_memory(seat).has_management.load() == 0 || !host_.is_alive(seat)) continue;
-    ++counters_.sent;
-    if (!leave(seat, packet, address)) ++counters_.without_room;
-  }
 }
 
 Form HostLink::form_for(std::uint16_t seat, const qp::Outgoing& packet) const {

@@ -89,9 +89,8 @@ class HostLink final : public link::Link {
   };
 
   // Leaving packets
-  void send_to_group(const qp::Outgoing& packet, const ibv_ah_attr& address);
-  void send_to_management(const qp::Outgoing& packet, const ibv_ah_attr& address);
-  [[nodiscard]] std::optional<std::uint16_t> seat_for(const wire::Headers& headers);
+  template <class Wants>
+  void send_to_each(const qp::Outgoing& packet, const ibv_ah_attr& address, Wants&& wants);
   [[nodiscard]] Form form_for(std::uint16_t seat, const qp::Outgoing& packet) const;
   bool leave(std::uint16_t seat, const qp::Outgoing& packet, const ibv_ah_attr& address);
   [[nodiscard]] Route route_of(const qp::Outgoing& packet, const ibv_ah_attr& address) const;

@@ -5,12 +5,6 @@
 
 namespace softrdma::fabric {
 
-bool is_target_request(const wire::Headers& headers) {
-  if (headers.opcode.service != wire::Service::extended_reliable_connection) return false;
-  const std::optional<wire::Shape> shape = wire::shape_of(headers.opcode);
-  return shape && shape->is_request();
-}
-
 XrcTargetMemory* SharedXrcTargets::find(std::uint32_t number) const {
   const std::span<XrcTargetMemory> table = host_.xrc_targets();
   const std::uint32_t place = host_.queue_pair_card(number).target;

@@ -41,7 +41,16 @@ class SharedXrcTargets final : public link::XrcTargets {
   std::optional<SharedLock> turn_;
 };
 
-/// Whether a packet with these HEADERS is a request to an XRC target queue pair.
-[[nodiscard]] bool is_target_request(const wire::Headers& headers);
+/// The seat of the process that a packet with HEADERS goes to; nothing if nobody has the queue
+/// pair. An XRC target queue pair outlives the process that had it last, of which LIVES(seat)
+/// tells.
+template <class Lives>
+[[nodiscard]] std::optional<std::uint16_t> receiver_of(const Host& host,
+                                                       const wire::Headers& headers,
+                                                       Lives&& lives) {
+  const std::optional<std::uint16_t> owner = host.owner_of(headers.destination_qp);
+  if (!owner || !link::is_target_request(headers) || lives(*owner)) return owner;
+  return host.owner_of(headers.receive_queue);
+}
 
 }  // namespace softrdma::fabric

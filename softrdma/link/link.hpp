@@ -61,8 +61,8 @@ class Link {
   virtual void open_management() {}
   /// When poll() has something to do though nothing comes in; nothing: not by itself.
   [[nodiscard]] virtual std::optional<std::uint64_t> deadline_ns() const { return std::nullopt; }
-  /// Passes a request to an XRC target queue pair on to the process of this host that it is for.
-  /// False: it is for us.
+  /// Passes ARRIVAL, a request to an XRC target queue pair, on to the process of this host that it
+  /// is for. False: it is for us.
   virtual bool pass_on(const qp::Arrival& /*arrival*/) { return false; }
   /// Null if no other process has any of those.
   [[nodiscard]] virtual XrcTargets* xrc_targets() { return nullptr; }

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "softrdma/qp/target_state.hpp"
+#include "softrdma/wire/packet.hpp"
 
 namespace softrdma::link {
 
@@ -28,5 +30,12 @@ class XrcTargets {
   virtual bool begin(std::uint32_t number, qp::TargetState* state) = 0;
   virtual void end(std::uint32_t number, const qp::TargetState& state) = 0;
 };
+
+/// Whether a packet with these HEADERS is a request to an XRC target queue pair.
+[[nodiscard]] inline bool is_target_request(const wire::Headers& headers) {
+  if (headers.opcode.service != wire::Service::extended_reliable_connection) return false;
+  const std::optional<wire::Shape> shape = wire::shape_of(headers.opcode);
+  return shape && shape->is_request();
+}
 
 }  // namespace softrdma::link

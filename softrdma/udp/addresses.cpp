@@ -31,11 +31,6 @@ constexpr std::uint32_t overhead_bytes =
     40 + 8 + wire::headers_bytes_max + wire::padding_bytes_max + wire::icrc_bytes;
 constexpr std::uint32_t usual_mtu = 1500;
 
-std::uint32_t number_of(const Address& ipv4) {
-  std::uint32_t number;
-  std::memcpy(&number, &ipv4[12], sizeof(number));
-  return ntohl(number);
-}
 Address address_of_number(std::uint32_t ipv4) { return address_of(in_addr{htonl(ipv4)}); }
 
 bool is_link_local(const Address& address) {
@@ -158,9 +153,19 @@ ibv_mtu payload_mtu(std::uint32_t ip_mtu) {
   return IBV_MTU_256;
 }
 
+bool is_one_of(std::span<const NetworkAddress> addresses, const Address& address) {
+  return std::ranges::find(addresses, address, &NetworkAddress::address) != addresses.end();
+}
+
+std::uint32_t ipv4_number(const Address& address) {
+  std::uint32_t number;
+  std::memcpy(&number, &address[12], sizeof(number));
+  return ntohl(number);
+}
+
 std::optional<std::uint32_t> ipv4_of(std::span<const NetworkAddress> addresses) {
   for (const NetworkAddress& address : addresses)
-    if (wire::is_ipv4(address.address)) return number_of(address.address);
+    if (wire::is_ipv4(address.address)) return ipv4_number(address.address);
   return std::nullopt;
 }
 

@@ -28,11 +28,16 @@ std::vector<fabric::NetworkAddress> addresses_of_host();
 /// Those that TEXT lists, with commas between them. Errors: a sentence.
 hawser::base::Result<std::vector<fabric::NetworkAddress>> parse_addresses(std::string_view text);
 
+/// Whether ADDRESS is among ADDRESSES.
+bool is_one_of(std::span<const fabric::NetworkAddress> addresses, const wire::Address& address);
+
 /// The largest payload that fits into IP packets of BYTES.
 ibv_mtu payload_mtu(std::uint32_t ip_mtu);
 
 // InfiniBand knows no IP addresses: what a port of it is called tells the IPv4 address of its host.
 
+/// ADDRESS, which is of IPv4, as a number.
+std::uint32_t ipv4_number(const wire::Address& address);
 /// The first of ADDRESSES that is of IPv4, as a number.
 std::optional<std::uint32_t> ipv4_of(std::span<const fabric::NetworkAddress> addresses);
 /// The LID of a host: the low half of its address.

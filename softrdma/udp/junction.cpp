@@ -122,7 +122,8 @@ void Junction::deliver(const Datagram& datagram, link::Sink* sink) {
   }
   if (packet->headers.destination_qp == link::management_number)
     return deliver_to_management(arrival_of(*packet, datagram), sink);
-  const std::optional<std::uint16_t> seat = seat_for(packet->headers);
+  const std::optional<std::uint16_t> seat = fabric::receiver_of(
+      host_, packet->headers, [&](std::uint16_t owner) { return host_.is_alive(owner); });
   if (!seat) {
     ++counters_.dropped;
     return;
@@ -143,9 +144,7 @@ bool Junction::empty_group_sockets(link::Sink* sink) {
 
 /// What a process of this host has sent is in the inboxes already, and comes back by the system.
 void Junction::deliver_to_group(const Datagram& datagram, link::Sink* sink) {
-  const auto own = host_.addresses();
-  if (std::ranges::find(own, datagram.path.source, &fabric::NetworkAddress::address) != own.end())
-    return;
+  if (is_one_of(host_.addresses(), datagram.path.source)) return;
   const std::optional<wire::Packet> packet = wire::parse(datagram.bytes);
   if (!packet || !link::is_for_group(packet->headers)) {
     ++counters_.malformed;
@@ -170,13 +169,6 @@ void Junction::hand_over(const qp::Arrival& arrival, std::uint16_t seat, link::S
     return;
   }
   host_.ring(seat);
-}
-
-/// An XRC target queue pair outlives the process that had it last.
-std::optional<std::uint16_t> Junction::seat_for(const wire::Headers& headers) const {
-  const std::optional<std::uint16_t> owner = host_.owner_of(headers.destination_qp);
-  if (!owner || !fabric::is_target_request(headers) || host_.is_alive(*owner)) return owner;
-  return host_.owner_of(headers.receive_queue);
 }
 
 /// Of InfiniBand the global route header is optional, but for a group, and nothing tells whether

@@ -88,7 +88,6 @@ class Junction final : public link::Link {
   bool empty_sockets(link::Sink* sink);
   bool empty_group_sockets(link::Sink* sink);
   void deliver(const Datagram& datagram, link::Sink* sink);
-  [[nodiscard]] std::optional<std::uint16_t> seat_for(const wire::Headers& headers) const;
   void deliver_to_management(const qp::Arrival& arrival, link::Sink* sink);
   void deliver_to_group(const Datagram& datagram, link::Sink* sink);
   void hand_over(const qp::Arrival& arrival, std::uint16_t seat, link::Sink* sink);

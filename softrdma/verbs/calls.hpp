@@ -3,6 +3,7 @@
 #pragma once
 
 #include <infiniband/verbs.h>
+#include <rdma/ib_user_verbs.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +63,9 @@ int post_each(Work* work, Work** bad, Post&& post) {
   }
   return 0;
 }
+
+/// ADDRESS as the kernel has it: the way back of ibv_copy_ah_attr_from_kern().
+ib_uverbs_ah_attr kernel_address(const ibv_ah_attr& address);
 
 /// Sets errno; what a function that returns a pointer returns then.
 std::nullptr_t refuse(int error);

@@ -17,18 +17,6 @@ constexpr std::uint8_t usual_hops = 64;
 /// Messages of this process to itself that one flush() brings there.
 constexpr int own_rounds_max = 64;
 
-std::uint64_t random_seed() {
-  std::uint64_t seed = 0;
-  hawser::platform::random_bytes(std::as_writable_bytes(std::span(&seed, 1)));
-  return seed;
-}
-
-std::uint32_t ipv4_number(const wire::Address& address) {
-  std::uint32_t number;
-  std::memcpy(&number, &address[12], sizeof(number));
-  return ntohl(number);
-}
-
 /// The address that the system would send from; nothing if it knows no way.
 std::optional<wire::Address> system_source_for(const IpEndpoint& to) {
   const hawser::platform::FileDescriptor socket(::socket(to.family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -55,7 +43,7 @@ ConnectionAgent::ConnectionAgent(int index, Adapter& adapter, ConnectionListener
       mutex_(mutex),
       manager_({.process = adapter.process_number(),
                 .adapter_guid = adapter.guid(),
-                .seed = random_seed()},
+                .seed = hawser::platform::random_number()},
                *this) {
   const auto guard = adapter_.lock();
   adapter_.start();
@@ -73,9 +61,7 @@ wire::Address ConnectionAgent::own_address() const {
 /// Loopback is this host, unless its own addresses are of loopback, too: then others may be there.
 bool ConnectionAgent::is_ours(const IpEndpoint& endpoint) const {
   const auto addresses = adapter_.addresses();
-  if (std::ranges::find(addresses, endpoint.address, &fabric::NetworkAddress::address) !=
-      addresses.end())
-    return true;
+  if (udp::is_one_of(addresses, endpoint.address)) return true;
   return endpoint.is_loopback() &&
          std::ranges::none_of(addresses, [](const fabric::NetworkAddress& own) {
            return endpoint_of(own.address, 0).is_loopback();
@@ -87,12 +73,8 @@ std::optional<wire::Address> ConnectionAgent::source_for(const IpEndpoint& to) c
   // Other hosts of InfiniBand are known by their addresses of IPv4 alone.
   if (!port().is_ethernet && to.family != AF_INET) return std::nullopt;
   const auto addresses = adapter_.addresses();
-  const auto has = [&](const wire::Address& address) {
-    return std::ranges::find(addresses, address, &fabric::NetworkAddress::address) !=
-           addresses.end();
-  };
   const std::optional<wire::Address> usual = system_source_for(to);
-  if (usual && has(*usual)) return usual;
+  if (usual && udp::is_one_of(addresses, *usual)) return usual;
   for (const fabric::NetworkAddress& own : addresses)
     if (wire::is_ipv4(own.address) == (to.family == AF_INET)) return own.address;
   return std::nullopt;
@@ -104,12 +86,12 @@ ibv_gid ConnectionAgent::gid_of(const wire::Address& address) const {
     const ibv_gid gid = udp::gid_of(address);
     return is_own && !port().has(gid) ? port().gids.front() : gid;
   }
-  return is_own ? port().gids.front() : link::link_local_gid(ipv4_number(address));
+  return is_own ? port().gids.front() : link::link_local_gid(udp::ipv4_number(address));
 }
 
 std::uint16_t ConnectionAgent::lid_of(const wire::Address& address) const {
   if (port().is_ethernet) return 0;
-  return is_ours(endpoint_of(address, 0)) ? port().lid : udp::lid_of(ipv4_number(address));
+  return is_ours(endpoint_of(address, 0)) ? port().lid : udp::lid_of(udp::ipv4_number(address));
 }
 
 ibv_ah_attr ConnectionAgent::way(const wire::Address& own, const wire::Address& remote) const {

@@ -5,9 +5,6 @@
 // that is not built.
 #pragma once
 
-#include <infiniband/verbs.h>
-#include <rdma/ib_user_verbs.h>
-
 #include <cstddef>
 #include <span>
 
@@ -17,8 +14,5 @@ class ConnectionService;
 
 /// COMMAND was written to the channel DESCRIPTOR. 0 or an errno.
 int execute_command(ConnectionService& service, int descriptor, std::span<const std::byte> command);
-
-/// As the kernel has it.
-ib_uverbs_ah_attr kernel_address(const ibv_ah_attr& address);
 
 }  // namespace softrdma::verbs

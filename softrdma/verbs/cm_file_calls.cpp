@@ -5,7 +5,6 @@
 // A descriptor may be closed without our knowledge (dup2, close_range), and its number be another
 // file's then: the file itself, as fstat tells it, says whether it is still the one that we opened.
 // In a child of fork the device is the parent's: ENODEV.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -22,30 +21,12 @@
 
 #include "softrdma/verbs/calls.hpp"
 #include "softrdma/verbs/cm_service.hpp"
+#include "softrdma/verbs/next_function.hpp"
 
 namespace softrdma::verbs {
 namespace {
 
 constexpr const char* connection_node = "/dev/infiniband/rdma_cm";
-
-/// The function that would be called without us. It is looked up when the library is loaded; who is
-/// earlier does it twice, with the same result.
-template <class Function>
-class NextFunction {
- public:
-  explicit constexpr NextFunction(const char* name) : name_(name) {}
-  Function* get() {
-    Function* next = next_.load(std::memory_order_relaxed);
-    if (next != nullptr) return next;
-    next = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_));
-    next_.store(next, std::memory_order_relaxed);
-    return next;
-  }
-
- private:
-  const char* const name_;
-  std::atomic<Function*> next_{nullptr};
-};
 
 constinit NextFunction<int(const char*, int, ...)> next_open{"open"};
 constinit NextFunction<int(const char*, int, ...)> next_open64{"open64"};
@@ -53,6 +34,7 @@ constinit NextFunction<ssize_t(int, const void*, std::size_t)> next_write{"write
 constinit NextFunction<int(int)> next_close{"close"};
 constinit NextFunction<int(int, struct stat*)> next_fstat{"fstat"};
 
+/// So that none is looked up in a signal handler.
 __attribute__((constructor)) void look_up_next_functions() {
   next_open.get();
   next_open64.get();

@@ -53,9 +53,7 @@ bool is_held(const PortName& name, Holding holding) {
 }
 
 PortHold hold_free_port(PortName* name) {
-  std::uint32_t start = 0;
-  hawser::platform::random_bytes(std::as_writable_bytes(std::span(&start, 1)));
-  start %= free_count;
+  const auto start = static_cast<std::uint32_t>(hawser::platform::random_number() % free_count);
   for (std::uint32_t i = 0; i < free_count; ++i) {
     name->port = static_cast<std::uint16_t>(first_free + (start + i) % free_count);
     if (PortHold hold = hold_port(*name, Holding::bound); hold.is_open()) return hold;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "softrdma/cm/ip_service.hpp"
+#include "softrdma/verbs/calls.hpp"
 #include "softrdma/verbs/cm_commands.hpp"
 #include "softrdma/verbs/cm_events.hpp"
 #include "softrdma/verbs/process.hpp"

@@ -1,13 +1,13 @@
 // Calls of the C library about device nodes: programs look for that of a device before they open it
 // (UCX does, by stat(2) and access(2)), and of ours there is none; Open MPI looks for the folder of
 // adapters.
-#include <dlfcn.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include <string_view>
 
 #include "softrdma/verbs/calls.hpp"
+#include "softrdma/verbs/next_function.hpp"
 #include "softrdma/verbs/process.hpp"
 
 namespace softrdma::verbs {
@@ -15,11 +15,8 @@ namespace {
 
 constexpr std::string_view adapters_folder = "/sys/class/infiniband";
 
-/// The function NAME that would be called without us.
-template <class Function>
-Function* next_one(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
+constinit NextFunction<int(const char*, int)> next_access{"access"};
+constinit NextFunction<int(const char*, struct stat*)> next_stat{"stat"};
 
 /// Programs may give null, and get EFAULT, though the header forbids it: not to be known to the
 /// compiler where this is called.
@@ -29,8 +26,7 @@ Function* next_one(const char* name) {
 
 SOFTRDMA_EXPORT int access(const char* path, int mode) noexcept {
   if (is_device_node(text_of(path))) return 0;
-  static auto* const next = next_one<int(const char*, int)>("access");
-  return next(path, mode);
+  return next_access.get()(path, mode);
 }
 
 /// A device node that everybody may read and write; and the folder that a host with adapters has.
@@ -50,8 +46,7 @@ SOFTRDMA_EXPORT int stat(const char* path, struct stat* out) noexcept {
     out->st_rdev = makedev(uverbs_major, 192);
     return 0;
   }
-  static auto* const next = next_one<int(const char*, struct stat*)>("stat");
-  return next(path, out);
+  return next_stat.get()(path, out);
 }
 
 }  // namespace softrdma::verbs

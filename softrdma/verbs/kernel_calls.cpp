@@ -25,6 +25,22 @@ void copy_gid(To& to, const From& from) {
 
 }  // namespace
 
+ib_uverbs_ah_attr kernel_address(const ibv_ah_attr& address) {
+  ib_uverbs_ah_attr out{};
+  copy_gid(out.grh.dgid, address.grh.dgid);
+  out.grh.flow_label = address.grh.flow_label;
+  out.grh.sgid_index = address.grh.sgid_index;
+  out.grh.hop_limit = address.grh.hop_limit;
+  out.grh.traffic_class = address.grh.traffic_class;
+  out.dlid = address.dlid;
+  out.sl = address.sl;
+  out.src_path_bits = address.src_path_bits;
+  out.static_rate = address.static_rate;
+  out.is_global = address.is_global;
+  out.port_num = address.port_num;
+  return out;
+}
+
 SOFTRDMA_EXPORT void ibv_copy_ah_attr_from_kern(ibv_ah_attr* to, const ib_uverbs_ah_attr* from) {
   *to = {};
   copy_gid(to->grh.dgid, from->grh.dgid);

@@ -17,12 +17,6 @@ using hawser::base::Result;
 
 namespace {
 
-std::uint64_t random_number() {
-  std::uint64_t number = 0;
-  hawser::platform::random_bytes(std::as_writable_bytes(std::span(&number, 1)));
-  return number;
-}
-
 fabric::Network open_network(const std::vector<fabric::NetworkAddress>& chosen,
                              std::optional<Error>* no_network) {
   fabric::Network network;
@@ -61,7 +55,7 @@ Result<std::unique_ptr<ListedDevice>> make_host_device(int index, HostDeviceSett
   auto host = fabric::Host::join(full_name(settings),
                                  [&] { return open_network(settings.addresses, no_network); });
   if (!host.ok()) return host.take_error();
-  settings.adapter.secret = random_number();
+  settings.adapter.secret = hawser::platform::random_number();
   return std::make_unique<ListedDevice>(
       index,
       std::make_unique<Adapter>(settings.adapter, std::make_unique<HostAttachment>(

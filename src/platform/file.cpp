@@ -112,4 +112,10 @@ void random_bytes(std::span<std::byte> out) {
   }
 }
 
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  random_bytes(std::as_writable_bytes(std::span(&number, 1)));
+  return number;
+}
+
 }  // namespace hawser::platform

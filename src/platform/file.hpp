@@ -89,5 +89,7 @@ std::size_t round_to_pages(std::size_t bytes);
 
 /// Bytes from the kernel's generator, for keys and cookies.
 void random_bytes(std::span<std::byte> out);
+/// A number of them.
+std::uint64_t random_number();
 
 }  // namespace hawser::platform

@@ -95,7 +95,7 @@ Result<JobSegment> JobSegment::create(const Request& request) {
   header->host_bytes = request.host_bytes;
   header->launcher_pid = request.launcher_pid;
   header->host_cores = request.host_cores;
-  platform::random_bytes(std::as_writable_bytes(std::span(&header->job, 1)));
+  header->job = platform::random_number();
   platform::random_bytes(header->key);
   const Facts facts = facts_of(*header);
   return JobSegment(*std::move(fd), *std::move(mapping), facts);

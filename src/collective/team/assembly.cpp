@@ -128,9 +128,7 @@ bool Assembly::make_board() {
 
 /// The name under which members reach the leader; empty if they can't.
 std::string Assembly::listen() {
-  std::uint64_t nonce = 0;
-  platform::random_bytes(std::as_writable_bytes(std::span(&nonce, 1)));
-  std::string name = fmt::format("hawser-team-{:016x}", nonce);
+  std::string name = fmt::format("hawser-team-{:016x}", platform::random_number());
   auto socket = LocalSocket::listen(name);
   if (!socket) return {};
   socket_ = std::move(*socket);

@@ -34,7 +34,7 @@ Team::~Team() {
 }
 
 void Team::learn_to_read(bool willing) {
-  platform::random_bytes(std::as_writable_bytes(std::span(&cookie_, 1)));
+  cookie_ = platform::random_number();
   const Introduction mine{platform::process_id(), cookie_,
                           willing ? reinterpret_cast<std::uint64_t>(&cookie_) : 0};
   std::memcpy(begin(sizeof(mine)), &mine, sizeof(mine));

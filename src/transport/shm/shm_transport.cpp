@@ -54,7 +54,7 @@ ShmTransport::ShmTransport(const Environment& environment, const Settings& setti
       segment_(std::move(segment)),
       queue_(segment_.queue_receiver()),
       own_word_(environment.wake_words[environment.local_rank]) {
-  platform::random_bytes(std::as_writable_bytes(std::span(&cookie_, 1)));
+  cookie_ = platform::random_number();
 }
 
 ShmTransport::~ShmTransport() {
@@ -63,10 +63,8 @@ ShmTransport::~ShmTransport() {
 
 Result<std::span<const std::byte>> ShmTransport::address() {
   if (!listener_.is_open()) {
-    std::uint64_t nonce = 0;
-    platform::random_bytes(std::as_writable_bytes(std::span(&nonce, 1)));
     const std::string name = fmt::format("hawser-{:016x}-{}-{:016x}", environment_.self.job,
-                                         environment_.self.index, nonce);
+                                         environment_.self.index, platform::random_number());
     Result<platform::LocalSocket> listener = platform::LocalSocket::listen(name);
     if (!listener) return listener.take_error();
     listener_ = std::move(*listener);
