@@ -18,6 +18,9 @@ NetworkSettings NetworkSettings::draw(Random& random) {
   settings.single_copy_one_in = random.below(3);
   settings.single_copy_refused_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(2, 20);
   settings.preempted_one_in = random.between<std::uint64_t>(3, 30);
+  settings.has_datagrams = random.one_in(3);
+  settings.datagram_lost_one_in = random.one_in(3) ? 0 : random.between<std::uint64_t>(3, 100);
+  settings.datagram_repeated_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(3, 100);
   return settings;
 }
 
@@ -50,7 +53,7 @@ void Network::close(std::uint32_t process) {
 
 bool Network::claim_room(std::uint32_t from, std::uint32_t to, ChannelKind kind) {
   Mailbox& mailbox = mailboxes_[to];
-  if (mailbox.closed_) return true;
+  if (mailbox.closed_ || kind == ChannelKind::ud_send) return true;
   std::size_t& used = kind == ChannelKind::ring
                           ? channels_[{from, to, static_cast<std::uint32_t>(kind)}].slots_used
                           : mailbox.queue_slots_used_;
@@ -87,6 +90,10 @@ void Network::send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
                          std::unique_ptr<std::byte[]> data, std::size_t bytes) {
   const auto kind_number = static_cast<std::uint32_t>(kind);
   scheduler_.note("{} sends a frame of {} bytes to {} by channel {}", from, bytes, to, kind_number);
+  if (kind == ChannelKind::ud_send) {
+    send_datagram(from, to, {data.get(), bytes});
+    return;
+  }
   const std::uint64_t number = frames_sent_++;
   if (number == settings_.lost_frame) return;
   if (number == settings_.fatal_frame) {
@@ -95,8 +102,7 @@ void Network::send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
     send_control(to, from, Parcel::lost);
     return;
   }
-  std::uint64_t delay = random_.below(settings_.delay_ns_max[kind_number]);
-  if (random_.one_in(settings_.slow_one_in)) delay *= random_.between<std::uint64_t>(2, 20);
+  const std::uint64_t delay = draw_delay_ns(kind);
   Channel& channel = channels_[{from, to, kind_number}];
   channel.last_arrival_ns = std::max(channel.last_arrival_ns, scheduler_.now_ns() + delay);
   for (const ChannelKind other : {ChannelKind::shared_queue, ChannelKind::ring}) {
@@ -106,6 +112,28 @@ void Network::send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
     ++probes_.overtakes;
   }
   deliver_at(channel.last_arrival_ns, to, {from, Parcel::frame, kind, std::move(data), bytes});
+}
+
+std::uint64_t Network::draw_delay_ns(ChannelKind kind) {
+  const std::uint64_t delay = random_.below(settings_.delay_ns_max[static_cast<std::size_t>(kind)]);
+  return random_.one_in(settings_.slow_one_in) ? delay * random_.between<std::uint64_t>(2, 20)
+                                               : delay;
+}
+
+void Network::send_datagram(std::uint32_t from, std::uint32_t to, std::span<const std::byte> data) {
+  if (random_.one_in(settings_.datagram_lost_one_in)) {
+    ++probes_.datagrams_lost;
+    scheduler_.note("it is lost");
+    return;
+  }
+  const bool is_repeated = random_.one_in(settings_.datagram_repeated_one_in);
+  if (is_repeated) ++probes_.datagrams_repeated;
+  for (int times = is_repeated ? 2 : 1; times > 0; --times) {
+    auto copy = std::make_unique<std::byte[]>(data.size());
+    std::ranges::copy(data, copy.get());
+    deliver_at(scheduler_.now_ns() + draw_delay_ns(ChannelKind::ud_send), to,
+               {from, Parcel::frame, ChannelKind::ud_send, std::move(copy), data.size()});
+  }
 }
 
 void Network::send_control(std::uint32_t from, std::uint32_t to, Parcel parcel) {
@@ -122,7 +150,8 @@ void Network::send_control(std::uint32_t from, std::uint32_t to, Parcel parcel) 
   }
   // After a loss nothing more arrives (transport/transport.hpp): what is on its way comes before.
   if (parcel == Parcel::lost)
-    for (const ChannelKind kind : {ChannelKind::shared_queue, ChannelKind::ring})
+    for (const ChannelKind kind :
+         {ChannelKind::shared_queue, ChannelKind::ring, ChannelKind::count_})
       arrival_ns = std::max(
           arrival_ns, channels_[{from, to, static_cast<std::uint32_t>(kind)}].last_arrival_ns + 1);
   deliver_at(arrival_ns, to, {from, parcel, ChannelKind::shared_queue, nullptr, 0});
@@ -132,16 +161,27 @@ void Network::deliver_at(std::uint64_t time_ns, std::uint32_t to, Arrival arriva
   // Shared, because an action must be copyable.
   auto parcel = std::make_shared<Arrival>(std::move(arrival));
   scheduler_.after(time_ns - scheduler_.now_ns(), [this, to, parcel] {
-    Mailbox& mailbox = mailboxes_[to];
     scheduler_.note("parcel {} of {} reaches {}", static_cast<unsigned>(parcel->parcel),
                     parcel->from, to);
-    if (!mailbox.closed_) {
-      mailbox.arrivals_.push_back(std::move(*parcel));
-      scheduler_.wake(to);
+    if (!mailboxes_[to].closed_) {
+      put_into_mailbox(to, std::move(*parcel));
     } else if (parcel->parcel == Parcel::hello) {
       send_control(to, parcel->from, Parcel::lost);
     }
   });
+}
+
+void Network::put_into_mailbox(std::uint32_t to, Arrival arrival) {
+  Mailbox& mailbox = mailboxes_[to];
+  if (arrival.kind == ChannelKind::ud_send && arrival.parcel == Parcel::frame) {
+    if (mailbox.queue_slots_used_ == settings_.queue_slots) {
+      ++probes_.datagrams_lost;
+      return;
+    }
+    ++mailbox.queue_slots_used_;
+  }
+  mailbox.arrivals_.push_back(std::move(arrival));
+  scheduler_.wake(to);
 }
 
 }  // namespace hawser::sim

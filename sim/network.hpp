@@ -1,7 +1,8 @@
 // Network: what lies between simulated processes: frames on their way, channels that overtake each
 // other but keep their own order, bounded room, and connections that take their time.
 //
-// Every delay, refusal and bound is drawn from the seed. Nothing is lost, unless a test plants it.
+// Every delay, refusal and bound is drawn from the seed. Datagrams (channel ud_send) are lost,
+// repeated and overtake one another; of everything else nothing is lost, unless a test plants it.
 // Ownership: outlives the transports; owns the frames that are on their way.
 // Threads:   one.
 #pragma once
@@ -37,6 +38,9 @@ struct NetworkSettings {
   std::uint64_t single_copy_one_in = 0;  // pairs that may copy; 0: none
   std::uint64_t single_copy_refused_one_in = 0;  // copies, in mid-message too
   std::uint64_t preempted_one_in = 0;            // polls that let another process run first
+  bool has_datagrams = false;                    // processes share ud_send instead of shared_queue
+  std::uint64_t datagram_lost_one_in = 0;
+  std::uint64_t datagram_repeated_one_in = 0;
   // Planted by tests of the simulator:
   std::optional<std::uint64_t> lost_frame;   // the frame of this number vanishes
   std::optional<std::uint64_t> fatal_frame;  // the frame of this number takes its link down
@@ -71,6 +75,9 @@ struct NetworkProbes {
   std::uint64_t links_lost = 0;
   std::uint64_t full = 0;         // reservations that found no room
   std::uint64_t taken_early = 0;  // frames that a receive took past progress
+  std::uint64_t datagrams_lost = 0;
+  std::uint64_t datagrams_repeated = 0;
+  std::uint64_t datagrams_sent_again = 0;
 };
 
 struct Arrival {
@@ -122,7 +129,8 @@ class Network {
 
   /// Whether a frame from FROM to TO finds room; if not, FROM is woken when it may.
   bool claim_room(std::uint32_t from, std::uint32_t to, ChannelKind kind);
-  /// A frame for which room was claimed.
+  /// A frame for which room was claimed; a datagram needs room only where it arrives, and is lost
+  /// if there is none.
   void send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
                   std::unique_ptr<std::byte[]> data, std::size_t bytes);
   /// Those about rings keep their order; ring_give_back comes after the frames of the ring.
@@ -137,7 +145,10 @@ class Network {
   };
   using ChannelKey = std::array<std::uint32_t, 3>;  // from, to, kind
 
+  void send_datagram(std::uint32_t from, std::uint32_t to, std::span<const std::byte> data);
+  [[nodiscard]] std::uint64_t draw_delay_ns(ChannelKind kind);
   void deliver_at(std::uint64_t time_ns, std::uint32_t to, Arrival arrival);
+  void put_into_mailbox(std::uint32_t to, Arrival arrival);
   void wake_refused(Mailbox& mailbox);
 
   Scheduler& scheduler_;

@@ -89,12 +89,13 @@ void Scheduler::pause() {
   suspend();
 }
 
-void Scheduler::sleep(std::size_t fiber) {
+void Scheduler::sleep(std::size_t fiber, std::uint64_t deadline_ns) {
   Task& task = tasks_[fiber];
-  if (task.woken) {
+  if (task.woken || deadline_ns <= now_ns_) {
     pause();
     return;
   }
+  if (deadline_ns != p2p::never_ns) after(deadline_ns - now_ns_, [this, fiber] { wake(fiber); });
   task.state = State::asleep;
   suspend();
 }

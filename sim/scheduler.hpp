@@ -65,7 +65,7 @@ class Scheduler {
 
   // By number; see p2p::Waiter.
   void prepare(std::size_t fiber) { tasks_[fiber].woken = false; }
-  void sleep(std::size_t fiber);
+  void sleep(std::size_t fiber, std::uint64_t deadline_ns = p2p::never_ns);
   void wake(std::size_t fiber);
 
  private:
@@ -123,7 +123,9 @@ class SimWaiter final : public p2p::Waiter {
     scheduler_.prepare(fiber_);
     return 0;
   }
-  void sleep(std::uint32_t) override { scheduler_.sleep(fiber_); }
+  void sleep(std::uint32_t, std::uint64_t deadline_ns) override {
+    scheduler_.sleep(fiber_, deadline_ns);
+  }
   void cancel() override {}
   void wake() override { scheduler_.wake(fiber_); }
 

@@ -55,7 +55,33 @@ std::byte* SimLink::reserve(ChannelKind kind, std::size_t bytes) {
 
 void SimLink::commit(ChannelKind kind) {
   HAWSER_ASSERT(reserved_);
+  if (kind == ChannelKind::ud_send) {
+    std::byte* const frame = reserved_.get();
+    kept_.emplace(frame, std::move(reserved_));
+    send_copy(frame, reserved_bytes_);
+    return;
+  }
   network_.send_frame(self_, peer_, kind, std::move(reserved_), reserved_bytes_);
+}
+
+void SimLink::send_copy(const std::byte* frame, std::size_t bytes) {
+  auto copy = std::make_unique<std::byte[]>(bytes);
+  std::copy_n(frame, bytes, copy.get());
+  network_.send_frame(self_, peer_, ChannelKind::ud_send, std::move(copy), bytes);
+}
+
+bool SimLink::may_lose_frames() const { return network_.settings().has_datagrams; }
+
+bool SimLink::resend(ChannelKind kind, std::byte* frame, std::size_t bytes) {
+  HAWSER_ASSERT(kind == ChannelKind::ud_send && kept_.contains(frame));
+  if (!network_.claim_room(self_, peer_, kind)) return false;
+  ++network_.probes().datagrams_sent_again;
+  send_copy(frame, bytes);
+  return true;
+}
+
+void SimLink::release(ChannelKind kind, std::byte* frame) {
+  HAWSER_ASSERT(kind == ChannelKind::ud_send && kept_.erase(frame) == 1);
 }
 
 bool SimLink::ask(ChannelKind kind) {
@@ -73,7 +99,8 @@ bool SimLink::give_back(ChannelKind kind) {
   return true;
 }
 
-bool SimLink::is_away() const { return network_.is_closed(peer_); }
+/// Of a datagram nobody hears that its receiver has gone.
+bool SimLink::is_away() const { return !may_lose_frames() && network_.is_closed(peer_); }
 
 bool SimLink::recall(ChannelKind) {
   if (network_.random().one_in(network_.settings().no_room_one_in)) return false;
@@ -129,6 +156,10 @@ Result<Link*> SimTransport::connect(const Identity& peer, std::span<const std::b
                 std::memcmp(address.data(), &peer.index, sizeof(peer.index)) == 0);
   SimLink& link = link_to(peer.index);
   link.announced_ = true;
+  if (network_.settings().has_datagrams) {
+    link.add(ChannelKind::ud_send);
+    return &link;
+  }
   if (link.channels().empty()) network_.send_control(self_.index, peer.index, Parcel::hello);
   return &link;
 }
@@ -151,8 +182,18 @@ void SimTransport::attach(SimLink& link) {
   sink_.on_channels_changed(link);
 }
 
+void SimTransport::open_datagrams(SimLink& link) {
+  link.announced_ = true;
+  link.add(ChannelKind::ud_send);
+  sink_.on_link(link, {self_.job, link.peer_, self_.epoch});
+  sink_.on_channels_changed(link);
+}
+
 void SimTransport::handle(const Arrival& arrival) {
   SimLink& link = link_to(arrival.from);
+  if (network_.settings().has_datagrams && link.channels().empty() &&
+      arrival.parcel != Parcel::lost)
+    open_datagrams(link);
   switch (arrival.parcel) {
     case Parcel::frame:
       sink_.on_frame(link, arrival.kind, {arrival.data.get(), arrival.bytes});

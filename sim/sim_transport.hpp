@@ -1,6 +1,6 @@
 // SimTransport: a transport over the simulated network, with the channels and traits of shared
 // memory: `shared_queue` for all peers, `ring` when asked for and granted, `single_copy` for some
-// pairs.
+// pairs. Or, where the network has datagrams, `ud_send` for all peers, with no connection.
 //
 // Both sides may connect at once; a peer's first frames may come before the answer to our hello; a
 // question for a ring may be refused, and a copy stopped in mid-message.
@@ -31,6 +31,9 @@ class SimLink final : public transport::Link {
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;
   bool recall(ChannelKind kind) override;
+  [[nodiscard]] bool may_lose_frames() const override;
+  bool resend(ChannelKind kind, std::byte* frame, std::size_t bytes) override;
+  void release(ChannelKind kind, std::byte* frame) override;
   [[nodiscard]] bool is_away() const override;
   std::span<const std::byte> front(ChannelKind kind) override;
   void pop(ChannelKind kind) override;
@@ -40,6 +43,7 @@ class SimLink final : public transport::Link {
  private:
   friend class SimTransport;
   void add(ChannelKind kind) { channels_.add(kind); }
+  void send_copy(const std::byte* frame, std::size_t bytes);
   void open_incoming_ring() { incoming_.add(ChannelKind::ring); }
   void close_incoming_ring() { incoming_.remove(ChannelKind::ring); }
 
@@ -49,6 +53,7 @@ class SimLink final : public transport::Link {
   bool announced_ = false;  // the sink knows of it
   std::unique_ptr<std::byte[]> reserved_;
   std::size_t reserved_bytes_ = 0;
+  std::map<std::byte*, std::unique_ptr<std::byte[]>> kept_;  // datagrams, until they are released
 };
 
 class SimTransport final : public transport::Transport {
@@ -71,6 +76,7 @@ class SimTransport final : public transport::Transport {
   SimLink& link_to(std::uint32_t peer);
   void handle(const Arrival& arrival);
   void attach(SimLink& link);
+  void open_datagrams(SimLink& link);
 
   Network& network_;
   const Identity self_;

@@ -33,6 +33,19 @@ class SimSurroundings final : public session::Surroundings {
   SimWaiter waiter_;
 };
 
+/// Times are short: a workload that polls has few rounds a simulated second.
+channel::AssuranceSettings draw_delivery(Random& random) {
+  channel::AssuranceSettings delivery;
+  delivery.window_frames = std::uint32_t{1} << random.below(8);
+  delivery.window = {.frames_initial = std::uint32_t{1} << random.below(5),
+                     .timeout_ns_initial = std::uint64_t{10'000} << random.below(5),
+                     .timeout_ns_min = std::uint64_t{1'000} << random.below(8),
+                     .timeout_ns_max = std::uint64_t{200'000} << random.below(4)};
+  delivery.acknowledger = {.frames = std::uint32_t{1} << random.below(5),
+                           .delay_ns = std::uint64_t{100} << random.below(8)};
+  return delivery;
+}
+
 /// Settings far from the defaults too, so that every limit is met.
 session::Settings draw_settings(Random& random) {
   session::Settings settings;
@@ -43,6 +56,7 @@ session::Settings draw_settings(Random& random) {
   }
   if (random.one_in(2)) settings.p2p.credit_bytes = std::int64_t{256} << random.below(10);
   if (random.one_in(2)) settings.p2p.single_copy_chunk_bytes = std::int64_t{64} << random.below(8);
+  settings.delivery = draw_delivery(random);
   return settings;
 }
 

@@ -50,7 +50,10 @@ TEST(Simulation, SeedsDiffer) {
 
 TEST(Simulation, ALostFrameIsFound) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const auto lose_first = [](NetworkSettings& settings) { settings.lost_frame = 0; };
+    const auto lose_first = [](NetworkSettings& settings) {
+      settings.has_datagrams = false;
+      settings.lost_frame = 0;
+    };
     const Outcome outcome = simulate_failure(
         {.seed = seed, .workload = find_workload("ring"), .adjust_network = lose_first});
     EXPECT_NE(outcome.failure.find("deadlock"), std::string::npos) << seed << outcome.failure;
@@ -62,6 +65,7 @@ TEST(Simulation, ATransportThatWakesNobodyWhenItHasRoomAgainIsFound) {
   bool found = false;
   for (std::uint64_t seed = 1; seed <= 20 && !found; ++seed) {
     const auto forget = [](NetworkSettings& settings) {
+      settings.has_datagrams = false;
       settings.forgets_refused = true;
       settings.no_room_one_in = 0;
       settings.queue_slots = 2;
@@ -79,7 +83,10 @@ TEST(Simulation, WhatALostPeerWasToSendOrGetFailsAndNobodyHangs) {
   int lost = 0;
   for (const char* workload : {"ring", "shifting", "flood", "collectives", "communicators"}) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-      const auto take_down = [&](NetworkSettings& settings) { settings.fatal_frame = 7 * seed; };
+      const auto take_down = [&](NetworkSettings& settings) {
+        settings.has_datagrams = false;
+        settings.fatal_frame = 7 * seed;
+      };
       const Outcome outcome = simulate_failure(
           {.seed = seed, .workload = find_workload(workload), .adjust_network = take_down});
       if (outcome.network.links_lost == 0) continue;  // it had fewer frames
@@ -91,6 +98,28 @@ TEST(Simulation, WhatALostPeerWasToSendOrGetFailsAndNobodyHangs) {
     }
   }
   EXPECT_GT(lost, 25);
+}
+
+TEST(Simulation, LostAndRepeatedDatagramsChangeNothing) {
+  NetworkProbes network;
+  for (const WorkloadEntry& workload : workloads()) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      const auto use_datagrams = [&](NetworkSettings& settings) {
+        settings.has_datagrams = true;
+        settings.datagram_lost_one_in = 4 * seed;
+        settings.datagram_repeated_one_in = 3 * seed;
+      };
+      const Outcome outcome =
+          simulate({.seed = seed, .workload = &workload, .adjust_network = use_datagrams});
+      EXPECT_EQ(outcome.failure, "") << workload.name << " " << seed;
+      network.datagrams_lost += outcome.network.datagrams_lost;
+      network.datagrams_repeated += outcome.network.datagrams_repeated;
+      network.datagrams_sent_again += outcome.network.datagrams_sent_again;
+    }
+  }
+  EXPECT_GT(network.datagrams_lost, 500U);
+  EXPECT_GT(network.datagrams_repeated, 500U);
+  EXPECT_GT(network.datagrams_sent_again, 300U);
 }
 
 TEST(Simulation, GetsToWhatHappensSeldom) {

@@ -79,6 +79,11 @@ class Sleeper {
     while (word_.word.load(std::memory_order_acquire) == ticket)
       platform::futex_wait(word_.word, ticket);
   }
+  /// The same for at most TIMEOUT_NS (not 0), perhaps less.
+  void sleep_for(std::uint32_t ticket, std::uint64_t timeout_ns) {
+    if (word_.word.load(std::memory_order_acquire) == ticket)
+      platform::futex_wait(word_.word, ticket, timeout_ns);
+  }
   /// Of a process that sleeps in one thread only; with several, rouse() them afterwards.
   void cancel() { word_.word.fetch_and(~WakeWord::asleep, std::memory_order_relaxed); }
 

@@ -143,6 +143,9 @@ class Backend {
   virtual Result<Ref<Request>> imrecv(const Buffer& buffer, Ref<Message> message) = 0;
   /// Moves messages; true if anything happened. Never blocks, never calls user code.
   virtual bool progress() = 0;
+  /// When progress() has something to do by itself, in the waiter's nanoseconds: 0 at once,
+  /// never_ns (p2p/waiter.hpp) not at all.
+  [[nodiscard]] virtual std::uint64_t deadline_ns() const { return ~std::uint64_t{0}; }
   /// True once every frame that this process was asked to send has left it.
   virtual bool is_drained() = 0;
 };

@@ -181,6 +181,11 @@ bool Engine::progress() {
   return moved;
 }
 
+std::uint64_t Engine::deadline_ns() {
+  const LaneLock lock(*this);
+  return backend_.deadline_ns();
+}
+
 void Engine::add_source(ProgressSource& source) { sources_.push_back(&source); }
 
 void Engine::remove_source(ProgressSource& source) { std::erase(sources_, &source); }

@@ -100,6 +100,9 @@ class Engine {
  private:
   friend class LaneLock;
 
+  /// When progress() has something to do though nobody wakes us.
+  [[nodiscard]] std::uint64_t deadline_ns();
+
   bool sends_short(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
   /// The short way of a receive: true if the message was there; *status is filled.
   bool receives_at_once(const Buffer& buffer, const Envelope& envelope, Status* status);
@@ -151,7 +154,7 @@ void Engine::wait_until(Done&& done) {
       // Another thread may have gone to sleep on the announcement that we took back.
       if (threaded_) waiter_.wake();
     } else {
-      waiter_.sleep(ticket);
+      waiter_.sleep(ticket, deadline_ns());
     }
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
     patience.renew();

@@ -9,8 +9,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace hawser::p2p {
+
+/// No deadline.
+inline constexpr std::uint64_t never_ns = std::numeric_limits<std::uint64_t>::max();
 
 /// How long a process stays awake while nothing moves; the same for all ranks of a host.
 struct WaitPolicy {
@@ -32,7 +36,8 @@ class Waiter {
   virtual void relax() = 0;
   /// The ticket that sleep() wants: several threads of a process may wait at a time.
   virtual std::uint32_t prepare() = 0;
-  virtual void sleep(std::uint32_t ticket) = 0;
+  /// At most until now_ns() is DEADLINE_NS (never_ns: no limit); perhaps less.
+  virtual void sleep(std::uint32_t ticket, std::uint64_t deadline_ns) = 0;
   virtual void cancel() = 0;
   /// Wakes every thread of this process that sleeps here.
   virtual void wake() = 0;

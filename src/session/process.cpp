@@ -22,7 +22,8 @@ Process::Process(std::unique_ptr<Surroundings> surroundings, const Settings& set
       settings_(settings),
       policy_(std::move(policy)),
       endpoints_({placement().self, &bootstrap(), &ledger_, &policy_, settings.channel,
-                  settings.p2p.credit_bytes}),
+                  settings.p2p.credit_bytes, settings.delivery,
+                  [this] { return surroundings_->waiter().now_ns(); }}),
       self_transport_(endpoints_, ledger_),
       backend_(endpoints_, ledger_, settings.p2p),
       engine_(backend_, surroundings_->waiter()),
@@ -63,6 +64,10 @@ void Process::set_threaded(bool threaded) {
 
 Result<void> Process::finalize(bool world) {
   if (world) HAWSER_TRY(comms_.meet_world());
+  {
+    const p2p::LaneLock lock(engine_);
+    endpoints_.part();
+  }
   engine_.wait_until([&] {
     const p2p::LaneLock lock(engine_);
     return backend_.is_drained();

@@ -76,6 +76,41 @@ void register_channel(base::ParameterRegistry& registry, channel::PolicySettings
                 .max = 65536});
 }
 
+void register_delivery(base::ParameterRegistry& registry, channel::AssuranceSettings& delivery) {
+  registry.add("delivery.window_frames", &delivery.window_frames,
+               {.sentence = "Frames that a peer may have on its way to us over channels that may "
+                            "lose some, before we have acknowledged them.",
+                .unit = "frames",
+                .min = 1,
+                .max = delivery::SendWindow::frames_max});
+  registry.add("delivery.window_frames_initial", &delivery.window.frames_initial,
+               {.sentence = "Such frames that may leave before the peer has said anything.",
+                .unit = "frames",
+                .min = 1,
+                .max = delivery::SendWindow::frames_max});
+  registry.add("delivery.timeout_ns_min", &delivery.window.timeout_ns_min,
+               {.sentence = "How long a frame stays unanswered, at least, before it is sent again; "
+                            "longer where answers take longer.",
+                .unit = "nanoseconds",
+                .min = 1000,
+                .max = 1'000'000'000});
+  registry.add("delivery.timeout_ns_max", &delivery.window.timeout_ns_max,
+               {.sentence = "How long it may take, at most, until it is sent yet another time.",
+                .unit = "nanoseconds",
+                .min = 1000,
+                .max = 60'000'000'000});
+  registry.add("delivery.acknowledged_frames", &delivery.acknowledger.frames,
+               {.sentence = "Frames that one acknowledgement may be about.",
+                .unit = "frames",
+                .min = 1,
+                .max = delivery::SendWindow::frames_max});
+  registry.add("delivery.acknowledge_ns", &delivery.acknowledger.delay_ns,
+               {.sentence = "How long after the first of them it leaves, at most.",
+                .unit = "nanoseconds",
+                .min = 0,
+                .max = 1'000'000'000});
+}
+
 void register_p2p(base::ParameterRegistry& registry, p2p::ProtocolSettings& p2p) {
   registry.add("p2p.credit_bytes", &p2p.credit_bytes,
                {.sentence = "Payload of unexpected messages that a sender may leave at one "
@@ -178,6 +213,7 @@ void register_teams(base::ParameterRegistry& registry, collective::TeamSettings&
 void register_all_parameters(base::ParameterRegistry& registry, Settings& settings) {
   register_shm(registry, settings.shm);
   register_channel(registry, settings.channel);
+  register_delivery(registry, settings.delivery);
   register_p2p(registry, settings.p2p);
   register_wait(registry, settings.wait);
   register_collective(registry, settings.collective);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/parameters.hpp"
+#include "channel/endpoint/assurance.hpp"
 #include "channel/policy/policy.hpp"
 #include "collective/arguments.hpp"
 #include "collective/team/teams.hpp"
@@ -25,6 +26,7 @@ struct WaitSettings {
 struct Settings {
   transport::shm::Settings shm;
   channel::PolicySettings channel;
+  channel::AssuranceSettings delivery;
   p2p::ProtocolSettings p2p;
   WaitSettings wait;
   collective::Tuning collective;

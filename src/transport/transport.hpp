@@ -41,15 +41,25 @@ enum class ChannelKind : std::uint8_t {
   shared_queue,  // one receive queue per process, for all its peers: no memory per peer
   ring,          // a ring of its own in the receiver's memory: one cache line per small frame
   single_copy,   // no frames: the receiver copies straight out of the sender's memory
+  ud_send,       // datagrams, which may be lost: one queue pair per process, for all its peers
+  copy,          // no frames of its own: long messages in pieces, by whatever carries frames
   count_
 };
 inline constexpr std::size_t channel_kind_count = static_cast<std::size_t>(ChannelKind::count_);
 
 constexpr std::string_view channel_name(ChannelKind kind) {
-  constexpr std::array<std::string_view, channel_kind_count> names = {"self", "shared_queue",
-                                                                      "ring", "single_copy"};
+  constexpr std::array<std::string_view, channel_kind_count> names = {
+      "self", "shared_queue", "ring", "single_copy", "ud_send", "copy"};
   return names[static_cast<std::size_t>(kind)];
 }
+
+/// Frames can be reserved in a channel of KIND.
+constexpr bool carries_frames(ChannelKind kind) {
+  return kind != ChannelKind::single_copy && kind != ChannelKind::copy;
+}
+/// A frame of KIND that was committed may be lost or come twice: it stays where it is until
+/// Link::release().
+constexpr bool may_lose_frames(ChannelKind kind) { return kind == ChannelKind::ud_send; }
 
 /// A set of channel kinds.
 class ChannelSet {
@@ -91,6 +101,14 @@ class Link {
   }
   /// Makes the reserved frame visible to the peer and wakes it if it sleeps.
   virtual void commit(ChannelKind kind) = 0;
+
+  /// Some channel of this link may lose frames: all frames of the link have to be acknowledged.
+  [[nodiscard]] virtual bool may_lose_frames() const { return false; }
+  /// Sends a FRAME of BYTES that was committed to KIND, a channel that may lose frames, once more.
+  /// False: there is no room now.
+  virtual bool resend(ChannelKind, std::byte* /*frame*/, std::size_t /*bytes*/) { return false; }
+  /// Such a FRAME is not needed any more; its last sending may still be under way.
+  virtual void release(ChannelKind, std::byte* /*frame*/) {}
 
   /// Asks the peer for a channel; the answer is Sink::on_channels_changed or on_channel_refused.
   /// False if even the question found no room now: ask again later.

@@ -1,5 +1,6 @@
 #include "channel/endpoint/endpoint.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -7,6 +8,7 @@
 namespace hawser::channel {
 
 Endpoint::~Endpoint() {
+  if (timers_ != nullptr) timers_->forget(*this, timer_state_);
   for (const Waiting& waiting : fifo_) ledger_.refund(memory::Account::sender_fifo, waiting.bytes);
 }
 
@@ -38,11 +40,11 @@ bool Endpoint::flush(FrameHandler& handler) {
 
 bool Endpoint::send_waiting(const Waiting& waiting, FrameHandler& handler) {
   if (waiting.message != nullptr) return handler.on_turn(waiting.message);
-  std::byte* room = link_->reserve(frame_channel_, waiting.bytes);
-  if (room == nullptr) return false;
-  std::memcpy(room, waiting.frame.get(), waiting.bytes);
-  link_->commit(frame_channel_);
-  return true;
+  const std::span<const std::byte> frame(waiting.frame.get(), waiting.bytes);
+  const std::span<const std::byte> body = frame.subspan(sizeof(FramePrefix));
+  // It has its number now, if it gets one: what waited before it may have become many frames.
+  return try_send(frame_channel_, static_cast<std::uint8_t>(frame.front()), Sequencing::none,
+                  frame.size(), [&](std::byte* to) { std::memcpy(to, body.data(), body.size()); });
 }
 
 void Endpoint::drop_waiting(FrameHandler& handler) {
@@ -59,11 +61,85 @@ void Endpoint::use_table(const SendTable& table) {
   const ChannelSet channels = link_->channels();
   for (std::size_t kind = 0; kind < transport::channel_kind_count; ++kind)
     frame_bytes_max_[kind] = link_->frame_bytes_max(static_cast<ChannelKind>(kind));
-  for (const ChannelKind kind : {ChannelKind::ring, ChannelKind::shared_queue, ChannelKind::self})
+  for (const ChannelKind kind :
+       {ChannelKind::ring, ChannelKind::shared_queue, ChannelKind::self, ChannelKind::ud_send})
     if (channels.has(kind)) {
       frame_channel_ = kind;
       return;
     }
+}
+
+void Endpoint::note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_bytes) {
+  const delivery::SentFrame sent{
+      .sequence = next_sequence_ - 1,
+      .bytes = static_cast<std::uint32_t>(frame_bytes),
+      .frame = transport::may_lose_frames(kind) ? frame : nullptr,
+      .channel = static_cast<std::uint8_t>(kind),
+  };
+  assurance_->window.add(sent, timers_->now_ns());
+  timers_->expect(*this, timer_state_, assurance_->deadline_ns());
+}
+
+void Endpoint::note_delivered() {
+  delivery::Acknowledger& acknowledger = assurance_->acknowledger;
+  acknowledger.on_delivered(acknowledger.owes() ? 0 : timers_->now_ns());
+  timers_->expect(*this, timer_state_, acknowledger.deadline_ns());
+}
+
+void Endpoint::hurry() {
+  assurance_->acknowledger.hurry();
+  timers_->expect(*this, timer_state_, 0);
+}
+
+void Endpoint::on_acknowledged(const delivery::Acknowledgement& acknowledgement) {
+  assurance_->window.acknowledge(
+      acknowledgement, timers_->now_ns(), [&](const delivery::SentFrame& sent) {
+        link_->release(static_cast<ChannelKind>(sent.channel), sent.frame);
+      });
+  timers_->expect(*this, timer_state_, assurance_->deadline_ns());
+}
+
+std::uint64_t Endpoint::serve(std::uint64_t now_ns) {
+  if (lost_ || !is_open()) return never_ns;
+  assurance_->window.on_time(now_ns,
+                             [&](const delivery::SentFrame& sent) { return send_again(sent); });
+  if (assurance_->acknowledger.deadline_ns() <= now_ns && send_acknowledgement())
+    assurance_->acknowledger.on_sent();
+  return assurance_->deadline_ns();
+}
+
+bool Endpoint::send_again(const delivery::SentFrame& sent) {
+  if (sent.frame == nullptr) return send_unnumbered(ControlClass::question, {});
+  return link_->resend(static_cast<ChannelKind>(sent.channel), sent.frame, sent.bytes);
+}
+
+bool Endpoint::send_acknowledgement() {
+  const delivery::Acknowledgement acknowledgement{
+      .expected = reorder_.expected(), .window = receive_window_, .early = reorder_.early_bits()};
+  return send_unnumbered(ControlClass::acknowledgement,
+                         std::as_bytes(std::span(&acknowledgement, 1)));
+}
+
+bool Endpoint::send_unnumbered(ControlClass frame_class, std::span<const std::byte> body) {
+  std::byte* frame = link_->reserve(frame_channel_, sizeof(FramePrefix) + body.size());
+  if (frame == nullptr) return false;
+  write_unnumbered_prefix(frame, static_cast<std::uint8_t>(frame_class));
+  std::ranges::copy(body, frame + sizeof(FramePrefix));
+  link_->commit(frame_channel_);
+  if (transport::may_lose_frames(frame_channel_)) link_->release(frame_channel_, frame);
+  return true;
+}
+
+void Endpoint::drop_sent() {
+  if (!assurance_) return;
+  assurance_->window.clear([&](const delivery::SentFrame& sent) {
+    link_->release(static_cast<ChannelKind>(sent.channel), sent.frame);
+  });
+}
+
+void Endpoint::part() {
+  if (!assurance_ || lost_ || std::exchange(assurance_->has_parted, true)) return;
+  send(static_cast<std::uint8_t>(ControlClass::parting), sizeof(FramePrefix), [](std::byte*) {});
 }
 
 }  // namespace hawser::channel

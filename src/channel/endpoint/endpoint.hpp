@@ -5,6 +5,8 @@
 //
 // FIFO: control frames, and messages of the layer above that have not been made into frames yet.
 //       What is in it goes first; so messages keep their order, and each is in place once.
+// Loss: where some channel of the link may lose frames, all are numbered, acknowledged, and kept
+//       until they are (Assurance). Elsewhere a frame costs none of that.
 //
 // Ownership: owned by EndpointTable for the life of the process.
 // Threads:   the lane lock.
@@ -23,6 +25,9 @@
 
 #include "base/counters.hpp"
 #include "base/ids.hpp"
+#include "channel/control.hpp"
+#include "channel/endpoint/assurance.hpp"
+#include "channel/endpoint/timers.hpp"
 #include "channel/frame.hpp"
 #include "channel/policy/policy.hpp"
 #include "delivery/reorder/reorder.hpp"
@@ -67,7 +72,13 @@ class Endpoint {
   [[nodiscard]] bool is_lost() const { return lost_; }
   [[nodiscard]] const std::string& loss() const { return loss_; }
   /// The peer has finalised MPI, and reads nothing unless it initialises it again.
-  [[nodiscard]] bool is_away() const { return link_ != nullptr && link_->is_away(); }
+  [[nodiscard]] bool is_away() const {
+    return (link_ != nullptr && link_->is_away()) || (assurance_ && assurance_->is_peer_gone());
+  }
+  /// Nothing that we sent has to be waited for: it has arrived, or nobody is there to receive it.
+  [[nodiscard]] bool is_heard() const {
+    return !assurance_ || assurance_->window.is_empty() || lost_ || is_away();
+  }
 
   /// The channel that the policy gives to a message of BYTES; the endpoint must be open.
   [[nodiscard]] ChannelKind select(std::size_t message_bytes) const {
@@ -88,12 +99,14 @@ class Endpoint {
                 std::size_t frame_bytes, Fill&& fill) {
     if (has_waiting_) [[unlikely]]
       return false;
+    if (assurance_ && !assurance_->window.has_room()) return false;
     std::byte* frame = link_->reserve(kind, frame_bytes);
     if (frame == nullptr) [[unlikely]]
       return false;
     write_prefix(frame, frame_class, sequencing);
     fill(frame + sizeof(FramePrefix));
     link_->commit(kind);
+    if (assurance_) note_sent(kind, frame, frame_bytes);
     return true;
   }
   /// Sends a control frame of at most frame_bytes_guaranteed bytes over any channel, now or later.
@@ -104,7 +117,7 @@ class Endpoint {
     if (lost_) [[unlikely]]
       return;  // nobody to keep it for
     std::byte* frame = enqueue(frame_bytes);
-    write_prefix(frame, frame_class, Sequencing::none);
+    write_unnumbered_prefix(frame, frame_class);
     fill(frame + sizeof(FramePrefix));
   }
   /// MESSAGE shall have its turn (FrameHandler::on_turn) after all that waits now.
@@ -130,6 +143,7 @@ class Endpoint {
   }
   void pop(ChannelKind kind) {
     reorder_.skip();
+    if (assurance_) note_delivered();
     link_->pop(kind);
   }
 
@@ -169,10 +183,15 @@ class Endpoint {
   };
 
   void write_prefix(std::byte* frame, std::uint8_t frame_class, Sequencing sequencing) {
+    if (assurance_) sequencing = Sequencing::ordered;
     const bool ordered = sequencing == Sequencing::ordered;
     const FramePrefix prefix{frame_class, FramePrefix::current_version,
                              static_cast<std::uint8_t>(sequencing), 0,
                              ordered ? next_sequence_++ : 0};
+    std::memcpy(frame, &prefix, sizeof(prefix));
+  }
+  static void write_unnumbered_prefix(std::byte* frame, std::uint8_t frame_class) {
+    const FramePrefix prefix{frame_class, FramePrefix::current_version, 0, 0, 0};
     std::memcpy(frame, &prefix, sizeof(prefix));
   }
   std::byte* enqueue(std::size_t frame_bytes);
@@ -182,6 +201,22 @@ class Endpoint {
   /// Gives up what waits.
   void drop_waiting(FrameHandler& handler);
   void use_table(const SendTable& table);
+
+  // Where frames are acknowledged:
+  void note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_bytes);
+  void note_delivered();
+  /// The peer shall hear soon what we have: something about its frames is not as it should be.
+  void hurry();
+  void on_acknowledged(const delivery::Acknowledgement& acknowledgement);
+  /// Sends again and acknowledges what is due; the next deadline.
+  std::uint64_t serve(std::uint64_t now_ns);
+  bool send_again(const delivery::SentFrame& frame);
+  bool send_acknowledgement();
+  /// Sends a frame past all others, once. False: there is no room now.
+  bool send_unnumbered(ControlClass frame_class, std::span<const std::byte> body);
+  /// Sends our last frame, now or later.
+  void part();
+  void drop_sent();
 
   const Identity identity_;
   const bool same_host_;
@@ -200,6 +235,10 @@ class Endpoint {
   bool has_waiting_ = false;  // in the FIFO, and it is not their turn
   std::deque<Waiting> fifo_;
   delivery::ReorderBuffer reorder_;
+  std::unique_ptr<Assurance> assurance_;  // null: the link loses nothing
+  std::uint32_t receive_window_ = 0;      // frames that the peer may have on its way
+  Timers* timers_ = nullptr;
+  TimerState timer_state_;
   std::array<base::ChannelCounters, transport::channel_kind_count> sent_{};
   std::array<base::ChannelCounters, transport::channel_kind_count> received_{};
   std::string loss_;

@@ -40,8 +40,7 @@ Endpoint& EndpointTable::make(const Identity& peer) {
 bool EndpointTable::try_connect(Endpoint& endpoint) {
   if (endpoint.identity() == environment_.self) {
     Link* link = *self_transport_->connect(endpoint.identity(), {});
-    endpoint.link_ = link;
-    link->user = &endpoint;
+    attach(endpoint, *link);
     on_channels_changed(*link);
     return true;
   }
@@ -58,12 +57,21 @@ bool EndpointTable::try_connect(Endpoint& endpoint) {
       lose(endpoint, link.error().sentence());
       return true;
     }
-    endpoint.link_ = *link;
-    (*link)->user = &endpoint;
+    attach(endpoint, **link);
     if (!(*link)->channels().empty()) on_channels_changed(**link);
     return true;
   }
   return false;
+}
+
+void EndpointTable::attach(Endpoint& endpoint, Link& link) {
+  endpoint.link_ = &link;
+  link.user = &endpoint;
+  if (!link.may_lose_frames() || endpoint.assurance_) return;
+  endpoint.assurance_ = std::make_unique<Assurance>(environment_.assurance);
+  endpoint.receive_window_ = environment_.assurance.window_frames;
+  endpoint.timers_ = &timers_;
+  environment_.ledger->charge(memory::Account::endpoints, sizeof(Assurance));
 }
 
 void EndpointTable::note_waiting(Endpoint& endpoint) {
@@ -89,12 +97,27 @@ bool EndpointTable::progress() {
     std::erase_if(unresolved_, [&](Endpoint* endpoint) {
       return endpoint->link_ != nullptr || try_connect(*endpoint);
     });
+  if (!timers_.is_idle()) [[unlikely]]
+    timers_.run([](Endpoint& endpoint) -> TimerState& { return endpoint.timer_state_; },
+                [](Endpoint& endpoint, std::uint64_t now_ns) { return endpoint.serve(now_ns); });
   return moved;
 }
 
+std::uint64_t EndpointTable::deadline_ns() const { return timers_.deadline_ns(); }
+
+void EndpointTable::part() {
+  for (const auto& [identity, endpoint] : endpoints_) {
+    endpoint->part();
+    note_waiting(*endpoint);
+  }
+}
+
 bool EndpointTable::is_drained() const {
+  const auto is_heard = [](const auto& entry) { return entry.second->is_heard(); };
   return std::ranges::all_of(waiting_, &Endpoint::is_away) && unresolved_.empty() &&
-         self_transport_->is_drained() && std::ranges::all_of(transports_, &Transport::is_drained);
+         self_transport_->is_drained() &&
+         std::ranges::all_of(transports_, &Transport::is_drained) &&
+         std::ranges::all_of(endpoints_, is_heard);
 }
 
 void EndpointTable::leave() {
@@ -102,6 +125,8 @@ void EndpointTable::leave() {
 }
 
 void EndpointTable::come_back() {
+  for (const auto& [identity, endpoint] : endpoints_)
+    if (endpoint->assurance_) endpoint->assurance_->has_parted = false;
   for (Transport* transport : transports_) transport->come_back();
 }
 
@@ -116,27 +141,56 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
   std::memcpy(&prefix, frame.data(), sizeof(prefix));
   if (prefix.version != FramePrefix::current_version) return;
   if ((prefix.flags & FramePrefix::sequenced) == 0) {
-    handler_->on_frame(endpoint, kind, frame);
+    deliver(endpoint, kind, frame);
     return;
   }
-  if (endpoint.reorder_.accept(prefix.sequence, frame) !=
-      delivery::ReorderBuffer::Verdict::in_order)
+  const auto verdict = endpoint.reorder_.accept(prefix.sequence, frame);
+  if (verdict != delivery::ReorderBuffer::Verdict::in_order) {
+    if (endpoint.assurance_) endpoint.hurry();
     return;
-  handler_->on_frame(endpoint, kind, frame);
+  }
+  if (endpoint.assurance_) endpoint.note_delivered();
+  deliver(endpoint, kind, frame);
   if (endpoint.reorder_.has_early()) [[unlikely]]
     deliver_early(endpoint, kind);
 }
 
 void EndpointTable::deliver_early(Endpoint& endpoint, ChannelKind kind) {
-  while (const auto frame = endpoint.reorder_.take_next())
-    handler_->on_frame(endpoint, kind, *frame);
+  while (const auto frame = endpoint.reorder_.take_next()) {
+    if (endpoint.assurance_) endpoint.note_delivered();
+    deliver(endpoint, kind, *frame);
+  }
+}
+
+inline void EndpointTable::deliver(Endpoint& endpoint, ChannelKind kind,
+                                   std::span<const std::byte> frame) {
+  if (is_control(frame.front())) [[unlikely]] {
+    on_control(endpoint, frame);
+  } else {
+    handler_->on_frame(endpoint, kind, frame);
+  }
+}
+
+void EndpointTable::on_control(Endpoint& endpoint, std::span<const std::byte> frame) {
+  if (!endpoint.assurance_) return;
+  switch (static_cast<ControlClass>(frame.front())) {
+    case ControlClass::acknowledgement:
+      if (const auto acknowledgement = parse_acknowledgement(frame.subspan(sizeof(FramePrefix))))
+        endpoint.on_acknowledged(*acknowledgement);
+      return;
+    case ControlClass::question:
+      endpoint.hurry();
+      return;
+    case ControlClass::parting:
+      endpoint.assurance_->peer_has_parted = true;
+      endpoint.hurry();
+      return;
+  }
 }
 
 void EndpointTable::on_link(Link& link, const Identity& peer) {
   Endpoint* const known = find(peer);
-  Endpoint& endpoint = known != nullptr ? *known : make(peer);
-  endpoint.link_ = &link;
-  link.user = &endpoint;
+  attach(known != nullptr ? *known : make(peer), link);
 }
 
 bool EndpointTable::on_channel_asked(Link& link, ChannelKind) {
@@ -249,6 +303,7 @@ void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   granted_.let_go(endpoint);
   endpoint.loss_ = fmt::format("process {} is not reachable: {}", endpoint.identity_.index, cause);
   endpoint.drop_waiting(*handler_);
+  endpoint.drop_sent();
   handler_->on_lost(endpoint);
 }
 

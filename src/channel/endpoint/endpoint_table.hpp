@@ -30,9 +30,12 @@ class EndpointTable final : public Sink {
     Policy* policy;
     PolicySettings settings;
     std::int64_t eager_credit_bytes;  // that a peer's endpoint starts with, both ways
+    AssuranceSettings assurance;
+    std::function<std::uint64_t()> clock;  // nanoseconds
   };
   explicit EndpointTable(const Environment& environment)
       : environment_(environment),
+        timers_(environment.clock),
         asked_(environment.settings.rings_asked_max),
         granted_(environment.settings.rings_granted_max) {}
 
@@ -57,6 +60,12 @@ class EndpointTable final : public Sink {
   bool progress();
   /// Nothing that we were told to send is still on this side, but for peers that are away.
   [[nodiscard]] bool is_drained() const;
+  /// When progress() has something to do by itself, in nanoseconds of the clock: 0 at once,
+  /// never_ns not at all.
+  [[nodiscard]] std::uint64_t deadline_ns() const;
+  /// Sends each peer whose link may lose frames a last one: is_drained() waits until they have
+  /// come.
+  void part();
   /// Tells all peers that there will be no progress() here until come_back().
   void leave();
   void come_back();
@@ -82,7 +91,10 @@ class EndpointTable final : public Sink {
   void earn_ring(Endpoint& endpoint);
   bool reserve_ring();
   void give_back_ring(Endpoint& endpoint);
+  void attach(Endpoint& endpoint, Link& link);
+  void deliver(Endpoint& endpoint, ChannelKind kind, std::span<const std::byte> frame);
   void deliver_early(Endpoint& endpoint, ChannelKind kind);
+  static void on_control(Endpoint& endpoint, std::span<const std::byte> frame);
 
   static constexpr std::uint32_t busy_rounds_per_look = 4;
 
@@ -90,6 +102,7 @@ class EndpointTable final : public Sink {
   std::vector<Transport*> transports_;
   Transport* self_transport_ = nullptr;
   FrameHandler* handler_ = nullptr;
+  Timers timers_;
   std::unordered_map<Identity, std::unique_ptr<Endpoint>> endpoints_;
   std::vector<Endpoint*> unresolved_;  // whose address is not published yet
   std::vector<Endpoint*> waiting_;     // with frames in their FIFO

@@ -49,7 +49,7 @@ Result<void> check_earn_rules(const std::vector<Rule>& rules) {
 ChannelKind last_resort(ChannelSet channels) {
   for (std::size_t i = 0; i < transport::channel_kind_count; ++i) {
     const auto kind = static_cast<ChannelKind>(i);
-    if (channels.has(kind) && kind != ChannelKind::single_copy) return kind;
+    if (channels.has(kind) && transport::carries_frames(kind)) return kind;
   }
   base::assertion_failed("a peer has a channel that carries frames", __FILE__, __LINE__);
 }

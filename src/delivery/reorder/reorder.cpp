@@ -22,6 +22,15 @@ ReorderBuffer::Verdict ReorderBuffer::keep(std::uint32_t sequence,
   return Verdict::early;
 }
 
+std::uint64_t ReorderBuffer::early_bits() const {
+  std::uint64_t bits = 0;
+  if (early_ == nullptr) return bits;
+  for (const auto& [sequence, frame] : *early_)
+    if (const std::uint32_t bit = sequence - expected_ - 1; bit < 64)
+      bits |= std::uint64_t{1} << bit;
+  return bits;
+}
+
 std::optional<std::vector<std::byte>> ReorderBuffer::take_next() {
   if (early_ == nullptr) return std::nullopt;
   const auto found = early_->find(expected_);

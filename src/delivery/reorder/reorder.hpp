@@ -49,6 +49,8 @@ class ReorderBuffer {
   /// The next frame in order among those that came early.
   std::optional<std::vector<std::byte>> take_next();
   [[nodiscard]] std::uint32_t expected() const { return expected_; }
+  /// Bit i: the frame expected() + 1 + i is kept.
+  [[nodiscard]] std::uint64_t early_bits() const;
 
  private:
   using Frames = std::map<std::uint32_t, std::vector<std::byte>>;

@@ -27,9 +27,13 @@ class HostWaiter final : public Waiter {
     }
   }
   std::uint32_t prepare() override { return sleeper_.announce(); }
-  void sleep(std::uint32_t ticket) override {
+  void sleep(std::uint32_t ticket, std::uint64_t deadline_ns) override {
     sleeps_.fetch_add(1, std::memory_order_relaxed);
-    sleeper_.sleep(ticket);
+    if (deadline_ns == never_ns) {
+      sleeper_.sleep(ticket);
+    } else if (const std::uint64_t now = now_ns(); now < deadline_ns) {
+      sleeper_.sleep_for(ticket, deadline_ns - now);
+    }
   }
   void cancel() override { sleeper_.cancel(); }
   void wake() override { hostmem::Waker::rouse(word_); }

@@ -53,6 +53,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   Result<Ref<Request>> imrecv(const Buffer& buffer, Ref<Message> message) override;
   bool progress() override;
   bool is_drained() override;
+  [[nodiscard]] std::uint64_t deadline_ns() const override { return endpoints_.deadline_ns(); }
   Result<void> cancel(ReceiveRequest& request);
 
   void on_frame(channel::Endpoint& from, channel::ChannelKind kind,
@@ -102,7 +103,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                        std::size_t bytes, SendMode mode) const;
   static std::size_t fragment_bytes(std::uint64_t message_bytes);
-  [[nodiscard]] bool is_streamed(channel::ChannelKind kind, std::size_t bytes) const;
+  [[nodiscard]] bool is_streamed(const channel::Endpoint& endpoint, channel::ChannelKind kind,
+                                 std::size_t bytes) const;
   bool start(SendRequest& request);
   bool start_stream(SendRequest& request, channel::ChannelKind kind);
   bool send_eager(channel::Endpoint& endpoint, channel::ChannelKind kind, const ConstBuffer& buffer,

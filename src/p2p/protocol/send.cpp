@@ -45,6 +45,12 @@ std::uint64_t address_of(const SendRequest& request) {
              : 0;
 }
 
+/// Long messages may go unasked by a channel of KIND. Not by the queue of all local peers, which
+/// they would fill, nor by the way to ourselves, which has no end.
+bool carries_streams(ChannelKind kind) {
+  return kind == ChannelKind::ring || kind == ChannelKind::ud_send;
+}
+
 std::uint8_t class_byte(FrameClass frame_class) { return static_cast<std::uint8_t>(frame_class); }
 
 }  // namespace
@@ -66,7 +72,7 @@ Endpoint& ChannelBackend::find_endpoint(Comm& comm, int peer) {
 SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind, std::size_t bytes,
                                      SendMode mode) const {
   SendSituation situation{};
-  situation.has_frames = kind != ChannelKind::single_copy;
+  situation.has_frames = transport::carries_frames(kind);
   const std::size_t frame = situation.has_frames ? endpoint.frame_bytes_max(kind) : 0;
   situation.bytes = bytes;
   situation.eager_room = frame > wire::eager_overhead ? frame - wire::eager_overhead : 0;
@@ -74,7 +80,7 @@ SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
   situation.has_credit =
       bytes <= free_payload_bytes || endpoint.send_credit_bytes >= static_cast<std::int64_t>(bytes);
   situation.is_synchronous = mode == SendMode::synchronous;
-  situation.is_streamed = situation.has_frames && is_streamed(kind, bytes);
+  situation.is_streamed = situation.has_frames && is_streamed(endpoint, kind, bytes);
   return situation;
 }
 
@@ -87,8 +93,12 @@ std::size_t ChannelBackend::fragment_bytes(std::uint64_t message_bytes) {
 
 /// A stream saves the time of question and answer. Behind another long message there is none to be
 /// saved, and who is asked first keeps nothing that is unexpected.
-bool ChannelBackend::is_streamed(ChannelKind kind, std::size_t bytes) const {
-  return bytes > fragment_bytes(bytes) && kind == ChannelKind::ring && pipelines_.empty() &&
+bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
+                                 std::size_t bytes) const {
+  const std::size_t whole_bytes_max = kind == ChannelKind::ring
+                                          ? fragment_bytes(bytes)
+                                          : endpoint.frame_bytes_max(kind) - wire::eager_overhead;
+  return bytes > whole_bytes_max && carries_streams(kind) && pipelines_.empty() &&
          bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
 }
 
@@ -124,8 +134,9 @@ bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelop
     return false;
   const auto bytes = static_cast<std::size_t>(buffer.count * buffer.type->size());
   const ChannelKind kind = endpoint.select(bytes);
-  if (kind == ChannelKind::single_copy) return false;
-  if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind) || is_streamed(kind, bytes))
+  if (!transport::carries_frames(kind)) return false;
+  if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind) ||
+      is_streamed(endpoint, kind, bytes))
     return false;
   if (bytes > free_payload_bytes && endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes))
       [[unlikely]]

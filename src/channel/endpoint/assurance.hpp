@@ -1,0 +1,55 @@
+// Assurance: what makes the frames to and from one peer arrive where its link may lose some.
+//
+// All frames of such an endpoint are numbered. The window knows which of ours are on their way; the
+// acknowledger when to tell the peer what came. At the end both sides part: each sends a last
+// frame, so that who still waits for an acknowledgement of it knows that nobody is left to send
+// one.
+//
+// Ownership: one per endpoint whose link may lose frames; the frames are the link's.
+// Threads:   the lane lock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "delivery/retransmit/acknowledger.hpp"
+#include "delivery/retransmit/send_window.hpp"
+
+namespace hawser::channel {
+
+/// What a user can set ("delivery.*").
+struct AssuranceSettings {
+  delivery::SendWindow::Settings window;
+  delivery::Acknowledger::Settings acknowledger;
+  std::uint32_t window_frames = 64;  // that a peer may have on its way to us
+};
+
+struct Assurance {
+  /// Attempts to have our last frame acknowledged by a peer whose last frame we have.
+  static constexpr std::uint32_t parting_attempts_max = 5;
+
+  explicit Assurance(const AssuranceSettings& settings)
+      : window(settings.window),
+        acknowledger({std::min(settings.acknowledger.frames, std::max(1U, window_share(settings))),
+                      settings.acknowledger.delay_ns}) {}
+  /// Early enough that a steady sender's window does not close.
+  static std::uint32_t window_share(const AssuranceSettings& settings) {
+    return std::min(settings.window_frames, settings.window.frames_initial) / 2;
+  }
+
+  delivery::SendWindow window;          // of what we send
+  delivery::Acknowledger acknowledger;  // of what we receive
+  bool has_parted = false;              // our last frame has left
+  bool peer_has_parted = false;         // its last frame has come
+
+  /// The peer has said good-bye, and answers no more.
+  [[nodiscard]] bool is_peer_gone() const {
+    return peer_has_parted && window.unanswered() >= parting_attempts_max;
+  }
+  [[nodiscard]] std::uint64_t deadline_ns() const {
+    if (is_peer_gone()) return delivery::never_ns;
+    return std::min(window.deadline_ns(), acknowledger.deadline_ns());
+  }
+};
+
+}  // namespace hawser::channel
