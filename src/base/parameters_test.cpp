@@ -167,6 +167,70 @@ TEST_F(ParameterRegistryTest, FindsParametersByTheirVariable) {
   EXPECT_FALSE(registry.name_of_variable("HAWSER_shm_queue_slots").has_value());
 }
 
+TEST_F(ParameterRegistryTest, TakesValuesAsTheyAre) {
+  const auto set_value = [&](std::string_view name, const ParameterValue& value) {
+    return registry.set_value(name, value, ParameterSource::program, "a tool").ok();
+  };
+  EXPECT_TRUE(set_value("shm.single_copy", false));
+  EXPECT_TRUE(set_value("p2p.priority", std::int32_t{10}));
+  EXPECT_TRUE(set_value("channel.growth", 4.0));
+  EXPECT_TRUE(set_value("progress.policy", std::string("poll")));
+  EXPECT_FALSE(set_value("p2p.priority", std::int32_t{11}));
+  EXPECT_FALSE(set_value("channel.growth", std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_FALSE(set_value("progress.policy", std::string("sleep")));
+  EXPECT_FALSE(set_value("xyzzy", false));
+  EXPECT_FALSE(settings.single_copy);
+  EXPECT_EQ(settings.priority, 10);
+  EXPECT_EQ(settings.growth, 4.0);
+  EXPECT_EQ(settings.policy, "poll");
+  EXPECT_EQ(registry.value("p2p.priority"), ParameterValue(std::int32_t{10}));
+  EXPECT_EQ(registry.value("progress.policy"), ParameterValue(std::string("poll")));
+  EXPECT_FALSE(registry.value("xyzzy").has_value());
+  EXPECT_EQ(registry.find("p2p.priority")->source, ParameterSource::program);
+  EXPECT_EQ(registry.set_value("shm.queue_slots", std::int64_t{15}, ParameterSource::program)
+                .error()
+                .sentence(),
+            "'15' is no value for parameter 'shm.queue_slots', which takes an integer from 16 to "
+            "65536");
+}
+
+TEST_F(ParameterRegistryTest, TextsHaveALongestLength) {
+  EXPECT_TRUE(set("stats", std::string(parameter_text_bytes_max, 'x')).ok());
+  EXPECT_FALSE(set("stats", std::string(parameter_text_bytes_max + 1, 'x')).ok());
+  EXPECT_EQ(registry.find("stats")->expected, "a text of at most 4095 bytes");
+}
+
+TEST_F(ParameterRegistryTest, OnlySomeParametersChangeAtRunTime) {
+  std::string rules = "a";
+  registry.add("channel.rules", &rules, {.handling = {.changes_at_run_time = true}});
+  registry.begin_run();
+  EXPECT_TRUE(set("channel.rules", "b").ok());
+  EXPECT_EQ(rules, "b");
+  const Result<void> refused = set("p2p.priority", "1");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), static_cast<int>(ErrorClass::t_cvar_set_not_now));
+  EXPECT_EQ(refused.error().sentence(),
+            "parameter 'p2p.priority' has to be set before MPI is initialised");
+  EXPECT_EQ(settings.priority, -5);
+}
+
+TEST_F(ParameterRegistryTest, AListenerHearsOfChangesAndMayRefuse) {
+  std::string rules = "a";
+  std::vector<std::string> heard;
+  registry.add("channel.rules", &rules, {.handling = {.changes_at_run_time = true}});
+  registry.listen("channel.rules", [&]() -> Result<void> {
+    heard.push_back(rules);
+    if (rules == "bad") return Error(ErrorClass::arg, "a rule needs an arrow");
+    return {};
+  });
+  EXPECT_TRUE(set("channel.rules", "b").ok());
+  EXPECT_EQ(refusal("channel.rules", "bad"), "a rule needs an arrow");
+  EXPECT_EQ(heard, (std::vector<std::string>{"b", "bad"}));
+  EXPECT_EQ(rules, "b");
+  EXPECT_TRUE(set("channel.rules", "c", ParameterSource::file).ok());
+  EXPECT_EQ(heard.size(), 2U) << "a source that does not count is no change";
+}
+
 TEST_F(ParameterRegistryTest, MistakesOfAComponentAreBugs) {
   int value = 7;
   bool flag = false;
@@ -175,6 +239,7 @@ TEST_F(ParameterRegistryTest, MistakesOfAComponentAreBugs) {
   EXPECT_DEATH(registry.add("", &flag, {}), "is_parameter_name");
   EXPECT_DEATH(registry.add("shm.single.copy", &flag, {}), "name_of_variable");
   EXPECT_DEATH(registry.add("shm.value", &value, {.max = 6}), "max");
+  EXPECT_DEATH(registry.listen("p2p.priority", {}), "changes_at_run_time");
 }
 
 }  // namespace

@@ -54,6 +54,20 @@ enum class ErrorClass : int {
   errhandler = 61,
   file = 30,
   abi = 62,
+  // Of the tools interface, whose functions return them and raise nothing.
+  t_cannot_init = 1001,
+  t_not_initialized = 1003,
+  t_invalid = 1006,
+  t_invalid_index = 1007,
+  t_invalid_session = 1009,
+  t_invalid_handle = 1010,
+  t_invalid_name = 1011,
+  t_out_of_handles = 1012,
+  t_out_of_sessions = 1013,
+  t_cvar_set_not_now = 1014,
+  t_pvar_no_write = 1016,
+  t_pvar_no_startstop = 1017,
+  t_pvar_no_atomic = 1018,
 };
 
 /// What went wrong: an MPI error code (a class of the standard or one that the user added) and one

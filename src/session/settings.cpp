@@ -12,6 +12,9 @@ namespace hawser::session {
 
 namespace {
 
+/// Of what the processes of a job do together: all must do the same.
+constexpr base::ParameterHandling same_in_job = {.scope = base::ParameterScope::job};
+
 void register_shm(base::ParameterRegistry& registry, transport::shm::Settings& shm) {
   registry.add("shm.queue_slots", &shm.queue_slots,
                {.sentence = "Slots of 512 bytes in the receive queue that all peers of a process "
@@ -138,22 +141,26 @@ void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {
                             "rank has a core.",
                 .unit = "microseconds",
                 .min = 0,
-                .max = 1'000'000'000});
+                .max = 1'000'000'000,
+                .handling = same_in_job});
   registry.add("wait.yields", &wait.yields,
                {.sentence = "How often a waiting process lets others run before it sleeps, where "
                             "ranks outnumber the cores.",
                 .unit = "times",
                 .min = 0,
-                .max = 1'000'000'000});
+                .max = 1'000'000'000,
+                .handling = same_in_job});
   registry.add("wait.yield_us", &wait.yield_us,
                {.sentence = "How long it goes on doing so after that: without others to run, "
                             "turns are over at once.",
                 .unit = "microseconds",
                 .min = 0,
-                .max = 1'000'000'000});
+                .max = 1'000'000'000,
+                .handling = same_in_job});
   registry.add("wait.sleeper_fences", &wait.sleeper_fences,
                {.sentence = "Where cores are free, a process that goes to sleep pays for memory "
-                            "ordering (membarrier), so that senders need no fence."});
+                            "ordering (membarrier), so that senders need no fence.",
+                .handling = same_in_job});
 }
 
 void register_collective(base::ParameterRegistry& registry, collective::Tuning& tuning) {
@@ -184,7 +191,9 @@ void register_collective(base::ParameterRegistry& registry, collective::Tuning& 
                  {.sentence = fmt::format("The algorithm of {} wherever it can do the job; empty: "
                                           "chosen by size and ranks.",
                                           operation),
-                  .allowed = std::move(allowed)});
+                  .allowed = std::move(allowed),
+                  .handling = {.verbosity = base::Verbosity::tuner_detail,
+                               .scope = base::ParameterScope::job}});
   }
 }
 
@@ -194,18 +203,21 @@ void register_teams(base::ParameterRegistry& registry, collective::TeamSettings&
                             "its members share memory for them; 0: never.",
                 .unit = "calls",
                 .min = 0,
-                .max = 1'000'000'000});
+                .max = 1'000'000'000,
+                .handling = same_in_job});
   registry.add("collective.shared_max", &teams.shared_max,
                {.sentence = "Communicators for which a process shares memory at a time.",
                 .unit = "communicators",
                 .min = 0,
-                .max = 65536});
+                .max = 65536,
+                .handling = same_in_job});
   registry.add("collective.shared_bytes", &teams.shared_bytes,
                {.sentence = "What all members of a communicator together can show in one step of a "
                             "collective; the memory that they share is about five times that.",
                 .unit = "bytes",
                 .min = 4096,
-                .max = 1 << 30});
+                .max = 1 << 30,
+                .handling = same_in_job});
 }
 
 }  // namespace
@@ -218,9 +230,11 @@ void register_all_parameters(base::ParameterRegistry& registry, Settings& settin
   register_wait(registry, settings.wait);
   register_collective(registry, settings.collective);
   register_teams(registry, settings.teams);
-  registry.add("stats", &settings.stats_file,
-               {.sentence = "File to which each rank appends its statistics as one line of JSON "
-                            "when it finalizes ('%r' becomes the rank); read by 'hawser report'."});
+  registry.add(
+      "stats", &settings.stats_file,
+      {.sentence = "File to which each rank appends its statistics as one line of JSON "
+                   "when it finalizes ('%r' becomes the rank); read by 'hawser report'.",
+       .handling = {.verbosity = base::Verbosity::user_basic, .changes_at_run_time = true}});
 }
 
 }  // namespace hawser::session

@@ -28,6 +28,10 @@ std::string default_text(const ParameterDescription& parameter) {
                      parameter.origin);
 }
 
+bool is_of_job(const ParameterDescription& parameter) {
+  return parameter.handling.scope == base::ParameterScope::job;
+}
+
 std::string component_section(const Information& information) {
   Table table({{"component"}, {"kind"}, {"usable"}, {"why"}});
   for (const session::ComponentStatus& component : information.components) {
@@ -45,8 +49,10 @@ std::string parameter_section(const Information& information, bool all) {
                         shown(parameter.current_text), unit, parameter.type,
                         default_text(parameter), parameter.sentence);
     if (all) {
-      text += fmt::format("      Takes {}; environment variable {}.\n", parameter.expected,
-                          parameter.environment_name);
+      text += fmt::format("      Takes {}; environment variable {}.{}{}\n", parameter.expected,
+                          parameter.environment_name,
+                          is_of_job(parameter) ? " The same for all ranks of a job." : "",
+                          parameter.handling.changes_at_run_time ? " May change at run time." : "");
     }
   }
   return text;
@@ -89,6 +95,8 @@ std::string info_json(const Information& information) {
                           {"source", base::source_name(parameter.source)},
                           {"origin", parameter.origin},
                           {"variable", parameter.environment_name},
+                          {"scope", is_of_job(parameter) ? "job" : "process"},
+                          {"changes_at_run_time", parameter.handling.changes_at_run_time},
                           {"sentence", parameter.sentence}});
   }
   const Json document = {{"version", session::version()},

@@ -14,7 +14,9 @@ class InfoTest : public ::testing::Test {
   InfoTest() {
     registry.add("shm.queue_slots", &slots,
                  {.sentence = "Slots of the queue.", .unit = "slots", .min = 16, .max = 65536});
-    registry.add("stats", &file, {.sentence = "A file."});
+    registry.add("stats", &file,
+                 {.sentence = "A file.",
+                  .handling = {.scope = base::ParameterScope::job, .changes_at_run_time = true}});
     EXPECT_TRUE(registry
                     .set("shm.queue_slots", "64", base::ParameterSource::environment,
                          "HAWSER_SHM_QUEUE_SLOTS")
@@ -51,6 +53,9 @@ TEST_F(InfoTest, AllAddsBoundsAndVariables) {
   EXPECT_NE(text.find("      Takes an integer from 16 to 65536; environment variable "
                       "HAWSER_SHM_QUEUE_SLOTS.\n"),
             std::string::npos);
+  EXPECT_NE(text.find("environment variable HAWSER_STATS. The same for all ranks of a job. May "
+                      "change at run time.\n"),
+            std::string::npos);
   EXPECT_NE(text.find("HAWSER_CONFIG"), std::string::npos);
 }
 
@@ -65,6 +70,9 @@ TEST_F(InfoTest, JsonHasEverything) {
   EXPECT_EQ(slots_parameter.at("default"), "1024");
   EXPECT_EQ(slots_parameter.at("source"), "environment");
   EXPECT_EQ(slots_parameter.at("variable"), "HAWSER_SHM_QUEUE_SLOTS");
+  EXPECT_EQ(slots_parameter.at("scope"), "process");
+  EXPECT_EQ(slots_parameter.at("changes_at_run_time"), false);
+  EXPECT_EQ(document.at("parameters")[1].at("scope"), "job");
 }
 
 }  // namespace
