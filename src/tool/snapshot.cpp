@@ -1,6 +1,9 @@
 #include "tool/snapshot.hpp"
 
 #include <algorithm>
+#include <span>
+
+#include "tool/performance_variables.hpp"
 
 namespace hawser::tool {
 
@@ -13,6 +16,45 @@ void add_peer(const channel::Endpoint& endpoint, std::vector<PeerTraffic>& peers
     peers.push_back({endpoint.identity().index, std::string(transport::channel_name(kind)),
                      endpoint.sent(kind), endpoint.received(kind)});
   }
+}
+
+/// Puts the numbers of VARIABLE where the report shows them.
+void add_variable(const PerformanceVariable& variable, std::span<const std::uint64_t> numbers,
+                  Statistics& statistics) {
+  switch (variable.section) {
+    case ReportSection::none:
+      break;
+    case ReportSection::sent_sizes:
+      for (std::size_t bin = 0; bin < numbers.size(); ++bin)
+        statistics.sent_sizes.add_many(base::SizeHistogram::first_of_bin(bin), numbers[bin]);
+      break;
+    case ReportSection::protocols:
+      statistics.protocols.push_back({variable.report_name, numbers[0]});
+      break;
+    case ReportSection::ledger_current:
+      statistics.ledger.push_back({variable.report_name, static_cast<std::int64_t>(numbers[0]), 0});
+      break;
+    case ReportSection::ledger_peak:
+      statistics.ledger.back().peak_bytes = static_cast<std::int64_t>(numbers[0]);
+      break;
+    case ReportSection::sleeps:
+      statistics.sleeps = numbers[0];
+      break;
+    case ReportSection::wakes:
+      statistics.wakes = numbers[0];
+      break;
+  }
+}
+
+void add_variables(session::Process& process, Statistics& statistics) {
+  for (const PerformanceVariable& variable : make_performance_variables()) {
+    std::vector<std::uint64_t> numbers(variable.length);
+    read_variable(variable, &process, numbers);
+    add_variable(variable, numbers, statistics);
+  }
+  std::erase_if(statistics.ledger, [](const AccountBytes& account) {
+    return account.peak_bytes == 0;  // never charged
+  });
 }
 
 }  // namespace
@@ -28,17 +70,7 @@ Statistics take_snapshot(session::Process& process, const base::ParameterRegistr
       [&](const channel::Endpoint& endpoint) { add_peer(endpoint, statistics.peers); });
   std::sort(statistics.peers.begin(), statistics.peers.end(),
             [](const PeerTraffic& a, const PeerTraffic& b) { return a.peer < b.peer; });
-  statistics.sent_sizes = process.backend().sent_sizes();
-  for (const p2p::SendEntry& entry : p2p::send_protocols)
-    statistics.protocols.push_back(
-        {"send." + std::string(entry.name), process.backend().sends_by(entry.protocol)});
-  for (const p2p::FetchEntry& entry : p2p::fetch_protocols)
-    statistics.protocols.push_back(
-        {"fetch." + std::string(entry.name), process.backend().fetches_by(entry.protocol)});
-  statistics.protocols.push_back({"unexpected", process.backend().unexpected_messages()});
-  statistics.ledger = ledger_accounts(process.ledger());
-  statistics.sleeps = process.surroundings().sleeps();
-  statistics.wakes = process.surroundings().wakes();
+  add_variables(process, statistics);
   statistics.parameters = changed_parameters(registry);
   return statistics;
 }

@@ -20,17 +20,6 @@ Statistics start_statistics() {
   return statistics;
 }
 
-std::vector<AccountBytes> ledger_accounts(const memory::Ledger& ledger) {
-  std::vector<AccountBytes> accounts;
-  for (std::size_t i = 0; i < memory::account_count; ++i) {
-    const auto account = static_cast<memory::Account>(i);
-    if (ledger.peak_bytes(account) == 0) continue;
-    accounts.push_back(
-        {memory::account_name(account), ledger.current_bytes(account), ledger.peak_bytes(account)});
-  }
-  return accounts;
-}
-
 std::vector<ChangedParameter> changed_parameters(const base::ParameterRegistry& registry) {
   std::vector<ChangedParameter> changed;
   for (const base::ParameterDescription& parameter : registry.describe()) {

@@ -15,7 +15,6 @@
 #include "base/ids.hpp"
 #include "base/parameters.hpp"
 #include "base/result.hpp"
-#include "memory/ledger/ledger.hpp"
 
 namespace hawser::tool {
 
@@ -65,8 +64,6 @@ struct Statistics {
 
 /// Version, host and pid of this process; the rest is empty.
 Statistics start_statistics();
-/// Every account that was ever charged.
-std::vector<AccountBytes> ledger_accounts(const memory::Ledger& ledger);
 std::vector<ChangedParameter> changed_parameters(const base::ParameterRegistry& registry);
 
 /// Appends STATISTICS as one line to the file that PATTERN names: "%r" in it becomes the index of

@@ -109,17 +109,6 @@ TEST(Statistics, AppendsOneLinePerProcess) {
   EXPECT_TRUE(std::filesystem::exists(folder / "rank2"));
 }
 
-TEST(Statistics, TakesAccountsThatWereEverCharged) {
-  memory::Ledger ledger;
-  ledger.charge(memory::Account::rings, 100);
-  ledger.refund(memory::Account::rings, 100);
-  const std::vector<AccountBytes> accounts = ledger_accounts(ledger);
-  ASSERT_EQ(accounts.size(), 1U);
-  EXPECT_EQ(accounts[0].account, "rings");
-  EXPECT_EQ(accounts[0].current_bytes, 0);
-  EXPECT_EQ(accounts[0].peak_bytes, 100);
-}
-
 TEST(Statistics, TakesParametersThatDifferFromTheirDefault) {
   session::Settings settings;
   base::ParameterRegistry registry;

@@ -70,6 +70,10 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
     return fetches_[static_cast<std::size_t>(protocol)];
   }
   [[nodiscard]] std::uint64_t unexpected_messages() const { return unexpected_messages_; }
+  /// Receives that wait for their message.
+  [[nodiscard]] std::size_t posted_now() const { return match_.posted_count(); }
+  /// Messages that wait for their receive.
+  [[nodiscard]] std::size_t unexpected_now() const { return match_.unexpected_count(); }
 
  private:
   /// A message that came before its receive, with its payload.
