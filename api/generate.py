@@ -60,7 +60,7 @@ def differing(files):
 def show(name):
     for function in standard.read_functions():
         if function.name == name:
-            print(bindings.Binding(function).declaration())
+            print(bindings.make_binding(function).declaration())
             return 0
     print(f"{name} is no function of the standard", file=sys.stderr)
     return 1

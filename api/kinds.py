@@ -133,3 +133,28 @@ WIDTH_MATTERS = (
     r"Type_(contiguous|vector|indexed|create_(hvector|hindexed|hindexed_block|indexed_block|struct"
     r"|subarray|darray|resized)|get_contents|get_envelope)$"
 )
+
+# The tools interface.
+TOOL_HANDLES = {
+    "CVAR": "tool::ControlHandle",
+    "PVAR": "tool::PerformanceHandle",
+    "PVAR_SESSION": "tool::PerformanceSession",
+    "TOOLS_ENUM": "tool::Enumeration",
+}
+
+# There are no events and no sources of events: whatever handle or index says, it is wrong.
+TOOL_WITHOUT = {
+    "EVENT_INDEX": "t_invalid_index",
+    "EVENT_INSTANCE": "t_invalid_handle",
+    "EVENT_REGISTRATION": "t_invalid_handle",
+    "SOURCE_INDEX": "t_invalid_index",
+}
+
+# Where a null pointer says that a result is not wanted.
+TOOL_RESULTS_OPTIONAL = r"MPI_T_(.*_get_info|enum_get_item)"
+
+# Where MPI_T_PVAR_ALL_HANDLES stands for all handles of a session.
+TOOL_ALL_HANDLES = r"MPI_T_pvar_(start|stop|reset)"
+
+# Without initialisation of the tools interface.
+TOOL_ALWAYS_CALLABLE = r"MPI_T_(init_thread|finalize)"

@@ -45,6 +45,11 @@ enum class HandleKind : std::uint8_t {
   session,
   win,
   file,
+  // of the tools interface
+  enumeration,
+  control_handle,
+  performance_handle,
+  performance_session,
 };
 
 /// Whether no object of KIND is ever shown to the user a second time: their handles need no

@@ -23,20 +23,61 @@ Instance& Instance::get() {
 Result<void> Instance::acquire(Runtime& runtime, bool threaded) {
   const std::lock_guard lock(mutex_);
   if (process_ == nullptr) HAWSER_TRY(create(runtime));
-  if (threaded) {
-    process_->set_threaded(true);
-    runtime.table<core::Request>().set_threaded(true);
-  }
+  if (threaded || tools_look_) process_->set_threaded(true);
+  if (threaded) runtime.table<core::Request>().set_threaded(true);
   if (users_++ == 0) process_->come_back();
   runtime.set_phase(Phase::running);
   return {};
 }
 
-Result<void> Instance::create(Runtime& runtime) {
+Result<void> Instance::load_parameters() {
+  const std::lock_guard lock(mutex_);
+  return load();
+}
+
+Result<void> Instance::load() {
   if (registry_.size() == 0) {
     session::register_all_parameters(registry_, settings_);
-    HAWSER_TRY(session::load_configuration(registry_, environ));
+    Result<void> loaded = session::load_configuration(registry_, environ);
+    if (!loaded) misconfiguration_ = loaded.take_error();
   }
+  if (misconfiguration_) return *misconfiguration_;
+  return {};
+}
+
+std::vector<tool::ControlVariable> Instance::control_variables() {
+  const std::lock_guard lock(mutex_);
+  return tool::make_control_variables(registry_);
+}
+
+base::ParameterValue Instance::parameter(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  return *registry_.value(name);
+}
+
+Result<void> Instance::set_parameter(std::string_view name, const base::ParameterValue& value) {
+  const std::lock_guard lock(mutex_);
+  std::optional<p2p::LaneLock> lane;
+  if (process_ != nullptr) lane.emplace(process_->engine());
+  return registry_.set_value(name, value, base::ParameterSource::program, "MPI_T_cvar_write");
+}
+
+void Instance::read(const tool::PerformanceVariable& variable, std::span<std::uint64_t> numbers) {
+  const std::lock_guard lock(mutex_);
+  tool::read_variable(variable, process_.get(), numbers);
+}
+
+bool Instance::let_tools_look(bool caller_is_alone) {
+  const std::lock_guard lock(mutex_);
+  const bool nobody_is_inside = users_ == 0 || (users_ == 1 && caller_is_alone);
+  if (!nobody_is_inside && !process_->engine().is_threaded()) return false;
+  tools_look_ = true;
+  if (process_ != nullptr) process_->set_threaded(true);
+  return true;
+}
+
+Result<void> Instance::create(Runtime& runtime) {
+  HAWSER_TRY(load());
   created_ns_ = platform::monotonic_ns();
   auto bootstrap = bootstrap::LocalBootstrap::connect();
   if (!bootstrap) return bootstrap.take_error();
@@ -52,6 +93,7 @@ Result<void> Instance::create(Runtime& runtime) {
   runtime.attach(process_.get(), this);
   runtime.table<core::Request>().set_threaded(false);      // until a user says otherwise
   runtime.show<core::Request>(process_->engine().sent());  // before threads can
+  registry_.begin_run();
   bootstrap_->report_initialized();
   return {};
 }

@@ -3,16 +3,22 @@
 // any number of sessions.
 //
 // Ownership: owned by the Runtime's global; owns settings, bootstrap and Process.
-// Threads:   acquire and release lock; the rest is the Process's.
+// Threads:   acquire, release and what tools ask for lock; the rest is the Process's.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "base/parameters.hpp"
 #include "binding/runtime.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "session/process.hpp"
+#include "tool/control_variables.hpp"
+#include "tool/performance_variables.hpp"
 
 namespace hawser::binding {
 
@@ -30,11 +36,29 @@ class Instance final : public Job {
 
   [[nodiscard]] session::Process& process() { return *process_; }
 
+  /// Reads file, environment and command line, once; what is wrong with them stays an error.
+  Result<void> load_parameters();
+  /// All parameters, as tools see them. They are loaded.
+  [[nodiscard]] std::vector<tool::ControlVariable> control_variables();
+  /// The value now of NAME, a parameter.
+  [[nodiscard]] base::ParameterValue parameter(std::string_view name);
+  /// Gives NAME, a parameter, a VALUE of its type on behalf of the program.
+  Result<void> set_parameter(std::string_view name, const base::ParameterValue& value);
+
+  /// The numbers of VARIABLE now, or when the process was last used; zeros before there is one.
+  void read(const tool::PerformanceVariable& variable, std::span<std::uint64_t> numbers);
+
+  /// From now on a tool may look at the process from any thread, at any time. False if that can no
+  /// longer be had, because other threads may be in calls that take no lock; CALLER_IS_ALONE: there
+  /// are none in calls on behalf of the one user.
+  bool let_tools_look(bool caller_is_alone);
+
   [[noreturn]] void abort(int code, std::string_view sentence) override;
   [[nodiscard]] int world_rank() const override;
   [[nodiscard]] base::Identity identity() const override;
 
  private:
+  Result<void> load();
   Result<void> create(Runtime& runtime);
   Result<void> write_statistics();
 
@@ -42,6 +66,8 @@ class Instance final : public Job {
   int users_ = 0;
   session::Settings settings_;
   base::ParameterRegistry registry_;
+  std::optional<base::Error> misconfiguration_;
+  bool tools_look_ = false;  // from other threads
   std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
   std::unique_ptr<session::Process> process_;
   std::uint64_t created_ns_ = 0;

@@ -130,13 +130,21 @@ class Runtime {
 
   inline static constinit std::atomic<Runtime*> instance_{nullptr};
 
-  std::array<HandleTable, 11> tables_{
-      HandleTable(HandleKind::comm),     HandleTable(HandleKind::group),
-      HandleTable(HandleKind::datatype), HandleTable(HandleKind::op),
-      HandleTable(HandleKind::request),  HandleTable(HandleKind::message),
-      HandleTable(HandleKind::info),     HandleTable(HandleKind::errhandler),
-      HandleTable(HandleKind::session),  HandleTable(HandleKind::win),
-      HandleTable(HandleKind::file)};
+  std::array<HandleTable, 15> tables_{HandleTable(HandleKind::comm),
+                                      HandleTable(HandleKind::group),
+                                      HandleTable(HandleKind::datatype),
+                                      HandleTable(HandleKind::op),
+                                      HandleTable(HandleKind::request),
+                                      HandleTable(HandleKind::message),
+                                      HandleTable(HandleKind::info),
+                                      HandleTable(HandleKind::errhandler),
+                                      HandleTable(HandleKind::session),
+                                      HandleTable(HandleKind::win),
+                                      HandleTable(HandleKind::file),
+                                      HandleTable(HandleKind::enumeration),
+                                      HandleTable(HandleKind::control_handle),
+                                      HandleTable(HandleKind::performance_handle),
+                                      HandleTable(HandleKind::performance_session)};
   std::array<core::Object*, predefined_handles> predefined_{};
   std::atomic<Phase> phase_{Phase::before_init};
   session::Process* process_ = nullptr;

@@ -92,7 +92,13 @@ TEST_F(Calls, MissingFunctionsNameThemselves) {
   int maps = 0;
   const int dims = 4;
   EXPECT_EQ(MPI_Cart_map(MPI_COMM_WORLD, 1, &dims, &dims, &maps), MPI_ERR_UNSUPPORTED_OPERATION);
-  EXPECT_EQ(MPI_T_cvar_get_num(&maps), MPI_T_ERR_NOT_SUPPORTED);
+}
+
+TEST_F(Calls, ToolsMustInitializeTheirInterface) {
+  int number = 0;
+  EXPECT_EQ(MPI_T_cvar_get_num(&number), MPI_T_ERR_NOT_INITIALIZED);
+  EXPECT_EQ(MPI_T_event_get_source(nullptr, &number), MPI_T_ERR_NOT_INITIALIZED);
+  EXPECT_EQ(MPI_T_finalize(), MPI_T_ERR_NOT_INITIALIZED);
 }
 
 MPI_Comm handler_comm;

@@ -7,6 +7,7 @@ using namespace hawser::binding;  // NOLINT
 namespace calls = hawser::calls;
 namespace core = hawser::core;
 namespace p2p = hawser::p2p;
+namespace tool = hawser::tool;
 
 extern "C" int PMPI_Pcontrol(const int level, ...) {
   Call call("MPI_Pcontrol", Needs::nothing);
@@ -15,265 +16,427 @@ extern "C" int PMPI_Pcontrol(const int level, ...) {
 }
 HAWSER_WEAK_ALIAS(MPI_Pcontrol);
 
-extern "C" int PMPI_T_category_changed(int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_category_changed(int* update_number) {
+  ToolCall call;
+  call.output(update_number);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_category_changed(call.tools(), *update_number));
 }
 HAWSER_WEAK_ALIAS(MPI_T_category_changed);
 
-extern "C" int PMPI_T_category_get_categories(int, int, int[]) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_category_get_categories(int cat_index, int len, int indices[]) {
+  ToolCall call;
+  call.array(indices, len);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_category_get_categories(call.tools(), cat_index, to_span(indices,
+      len)));
 }
 HAWSER_WEAK_ALIAS(MPI_T_category_get_categories);
 
-extern "C" int PMPI_T_category_get_cvars(int, int, int[]) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_category_get_cvars(int cat_index, int len, int indices[]) {
+  ToolCall call;
+  call.array(indices, len);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_category_get_cvars(call.tools(), cat_index, to_span(indices, len)));
 }
 HAWSER_WEAK_ALIAS(MPI_T_category_get_cvars);
 
-extern "C" int PMPI_T_category_get_events(int, int, int[]) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_category_get_events(int cat_index, int len, int indices[]) {
+  ToolCall call;
+  call.array(indices, len);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_category_get_events(call.tools(), cat_index, to_span(indices, len)));
 }
 HAWSER_WEAK_ALIAS(MPI_T_category_get_events);
 
-extern "C" int PMPI_T_category_get_index(const char*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_category_get_index(const char* name, int* cat_index) {
+  ToolCall call;
+  call.output(name);
+  call.output(cat_index);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_category_get_index(call.tools(), name, *cat_index));
 }
 HAWSER_WEAK_ALIAS(MPI_T_category_get_index);
 
-extern "C" int PMPI_T_category_get_info(int, char*, int*, char*, int*, int*, int*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_category_get_info(int cat_index, char* name, int* name_len, char* desc,
+    int* desc_len, int* num_cvars, int* num_pvars, int* num_categories) {
+  ToolCall call;
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_category_get_info(call.tools(), cat_index, {name, name_len}, {desc,
+      desc_len}, OptionalOut<int>(num_cvars), OptionalOut<int>(num_pvars),
+      OptionalOut<int>(num_categories)));
 }
 HAWSER_WEAK_ALIAS(MPI_T_category_get_info);
 
-extern "C" int PMPI_T_category_get_num(int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_category_get_num(int* num_cat) {
+  ToolCall call;
+  call.output(num_cat);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_category_get_num(call.tools(), *num_cat));
 }
 HAWSER_WEAK_ALIAS(MPI_T_category_get_num);
 
-extern "C" int PMPI_T_category_get_num_events(int, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_category_get_num_events(int cat_index, int* num_events) {
+  ToolCall call;
+  call.output(num_events);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_category_get_num_events(call.tools(), cat_index, *num_events));
 }
 HAWSER_WEAK_ALIAS(MPI_T_category_get_num_events);
 
-extern "C" int PMPI_T_category_get_pvars(int, int, int[]) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_category_get_pvars(int cat_index, int len, int indices[]) {
+  ToolCall call;
+  call.array(indices, len);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_category_get_pvars(call.tools(), cat_index, to_span(indices, len)));
 }
 HAWSER_WEAK_ALIAS(MPI_T_category_get_pvars);
 
-extern "C" int PMPI_T_cvar_get_index(const char*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_cvar_get_index(const char* name, int* cvar_index) {
+  ToolCall call;
+  call.output(name);
+  call.output(cvar_index);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_cvar_get_index(call.tools(), name, *cvar_index));
 }
 HAWSER_WEAK_ALIAS(MPI_T_cvar_get_index);
 
-extern "C" int PMPI_T_cvar_get_info(int, char*, int*, int*, MPI_Datatype*, MPI_T_enum*, char*, int*,
-    int*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity,
+    MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind,
+    int* scope) {
+  ToolCall call;
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_cvar_get_info(call.tools(), cvar_index, {name, name_len},
+      OptionalOut<int>(verbosity), OptionalOut<MPI_Datatype>(datatype),
+      OptionalOut<MPI_T_enum>(enumtype), {desc, desc_len}, OptionalOut<int>(bind),
+      OptionalOut<int>(scope)));
 }
 HAWSER_WEAK_ALIAS(MPI_T_cvar_get_info);
 
-extern "C" int PMPI_T_cvar_get_num(int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_cvar_get_num(int* num_cvar) {
+  ToolCall call;
+  call.output(num_cvar);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_cvar_get_num(call.tools(), *num_cvar));
 }
 HAWSER_WEAK_ALIAS(MPI_T_cvar_get_num);
 
-extern "C" int PMPI_T_cvar_handle_alloc(int, void*, MPI_T_cvar_handle*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void* obj_handle, MPI_T_cvar_handle* handle,
+    int* count) {
+  ToolCall call;
+  call.output(handle);
+  call.output(count);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_cvar_handle_alloc(call.tools(), cvar_index, obj_handle, *handle,
+      *count));
 }
 HAWSER_WEAK_ALIAS(MPI_T_cvar_handle_alloc);
 
-extern "C" int PMPI_T_cvar_handle_free(MPI_T_cvar_handle*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_cvar_handle_free(MPI_T_cvar_handle* handle) {
+  ToolCall call;
+  call.live<tool::ControlHandle>(handle);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_cvar_handle_free(call.tools(), {call.runtime(), handle}));
 }
 HAWSER_WEAK_ALIAS(MPI_T_cvar_handle_free);
 
-extern "C" int PMPI_T_cvar_read(MPI_T_cvar_handle, void*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void* buf) {
+  ToolCall call;
+  auto* const handle_object = call.object<tool::ControlHandle>(handle);
+  call.output(buf);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_cvar_read(call.tools(), *handle_object, buf));
 }
 HAWSER_WEAK_ALIAS(MPI_T_cvar_read);
 
-extern "C" int PMPI_T_cvar_write(MPI_T_cvar_handle, const void*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
+  ToolCall call;
+  auto* const handle_object = call.object<tool::ControlHandle>(handle);
+  call.output(buf);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_cvar_write(call.tools(), *handle_object, buf));
 }
 HAWSER_WEAK_ALIAS(MPI_T_cvar_write);
 
-extern "C" int PMPI_T_enum_get_info(MPI_T_enum, int*, char*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len) {
+  ToolCall call;
+  auto* const enumtype_object = call.object<tool::Enumeration>(enumtype);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_enum_get_info(call.tools(), *enumtype_object, OptionalOut<int>(num),
+      {name, name_len}));
 }
 HAWSER_WEAK_ALIAS(MPI_T_enum_get_info);
 
-extern "C" int PMPI_T_enum_get_item(MPI_T_enum, int, int*, char*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_enum_get_item(MPI_T_enum enumtype, int index, int* value, char* name,
+    int* name_len) {
+  ToolCall call;
+  auto* const enumtype_object = call.object<tool::Enumeration>(enumtype);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_enum_get_item(call.tools(), *enumtype_object, index,
+      OptionalOut<int>(value), {name, name_len}));
 }
 HAWSER_WEAK_ALIAS(MPI_T_enum_get_item);
 
 extern "C" int PMPI_T_event_callback_get_info(MPI_T_event_registration, MPI_T_cb_safety,
     MPI_Info*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_callback_get_info);
 
 extern "C" int PMPI_T_event_callback_set_info(MPI_T_event_registration, MPI_T_cb_safety, MPI_Info) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_callback_set_info);
 
 extern "C" int PMPI_T_event_copy(MPI_T_event_instance, void*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_copy);
 
-extern "C" int PMPI_T_event_get_index(const char*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_event_get_index(const char* name, int* event_index) {
+  ToolCall call;
+  call.output(name);
+  call.output(event_index);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_event_get_index(call.tools(), name, *event_index));
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_get_index);
 
 extern "C" int PMPI_T_event_get_info(int, char*, int*, int*, MPI_Datatype[], MPI_Aint[], int*,
     MPI_T_enum*, MPI_Info*, char*, int*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_index);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_get_info);
 
-extern "C" int PMPI_T_event_get_num(int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_event_get_num(int* num_events) {
+  ToolCall call;
+  call.output(num_events);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_event_get_num(call.tools(), *num_events));
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_get_num);
 
 extern "C" int PMPI_T_event_get_source(MPI_T_event_instance, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_get_source);
 
 extern "C" int PMPI_T_event_get_timestamp(MPI_T_event_instance, MPI_Count*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_get_timestamp);
 
 extern "C" int PMPI_T_event_handle_alloc(int, void*, MPI_Info, MPI_T_event_registration*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_index);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_handle_alloc);
 
 extern "C" int PMPI_T_event_handle_free(MPI_T_event_registration, void*,
     MPI_T_event_free_cb_function) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_handle_free);
 
 extern "C" int PMPI_T_event_handle_get_info(MPI_T_event_registration, MPI_Info*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_handle_get_info);
 
 extern "C" int PMPI_T_event_handle_set_info(MPI_T_event_registration, MPI_Info) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_handle_set_info);
 
 extern "C" int PMPI_T_event_read(MPI_T_event_instance, int, void*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_read);
 
 extern "C" int PMPI_T_event_register_callback(MPI_T_event_registration, MPI_T_cb_safety, MPI_Info,
     void*, MPI_T_event_cb_function) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_register_callback);
 
 extern "C" int PMPI_T_event_set_dropped_handler(MPI_T_event_registration,
     MPI_T_event_dropped_cb_function) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_handle);
 }
 HAWSER_WEAK_ALIAS(MPI_T_event_set_dropped_handler);
 
 extern "C" int PMPI_T_finalize(void) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call(Needs::nothing);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_finalize(call.tools()));
 }
 HAWSER_WEAK_ALIAS(MPI_T_finalize);
 
-extern "C" int PMPI_T_init_thread(int, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_init_thread(int required, int* provided) {
+  ToolCall call(Needs::nothing);
+  call.output(provided);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_init_thread(call.tools(), required, *provided));
 }
 HAWSER_WEAK_ALIAS(MPI_T_init_thread);
 
-extern "C" int PMPI_T_pvar_get_index(const char*, int, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_get_index(const char* name, int var_class, int* pvar_index) {
+  ToolCall call;
+  call.output(name);
+  call.output(pvar_index);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_get_index(call.tools(), name, var_class, *pvar_index));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_get_index);
 
-extern "C" int PMPI_T_pvar_get_info(int, char*, int*, int*, int*, MPI_Datatype*, MPI_T_enum*, char*,
-    int*, int*, int*, int*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity,
+    int* var_class, MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len,
+    int* bind, int* readonly, int* continuous, int* atomic) {
+  ToolCall call;
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_get_info(call.tools(), pvar_index, {name, name_len},
+      OptionalOut<int>(verbosity), OptionalOut<int>(var_class), OptionalOut<MPI_Datatype>(datatype),
+      OptionalOut<MPI_T_enum>(enumtype), {desc, desc_len}, OptionalOut<int>(bind),
+      OptionalOut<int>(readonly), OptionalOut<int>(continuous), OptionalOut<int>(atomic)));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_get_info);
 
-extern "C" int PMPI_T_pvar_get_num(int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_get_num(int* num_pvar) {
+  ToolCall call;
+  call.output(num_pvar);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_get_num(call.tools(), *num_pvar));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_get_num);
 
-extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session, int, void*, MPI_T_pvar_handle*, int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_index,
+    void* obj_handle, MPI_T_pvar_handle* handle, int* count) {
+  ToolCall call;
+  auto* const pe_session_object = call.object<tool::PerformanceSession>(pe_session);
+  call.output(handle);
+  call.output(count);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_handle_alloc(call.tools(), *pe_session_object, pvar_index,
+      obj_handle, *handle, *count));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_handle_alloc);
 
-extern "C" int PMPI_T_pvar_handle_free(MPI_T_pvar_session, MPI_T_pvar_handle*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_handle* handle) {
+  ToolCall call;
+  auto* const pe_session_object = call.object<tool::PerformanceSession>(pe_session);
+  call.live<tool::PerformanceHandle>(handle, pe_session_object);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_handle_free(call.tools(), *pe_session_object, {call.runtime(),
+      handle}));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_handle_free);
 
-extern "C" int PMPI_T_pvar_read(MPI_T_pvar_session, MPI_T_pvar_handle, void*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+    void* buf) {
+  ToolCall call;
+  auto* const pe_session_object = call.object<tool::PerformanceSession>(pe_session);
+  auto* const handle_object = call.object<tool::PerformanceHandle>(handle, pe_session_object);
+  call.output(buf);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_read(call.tools(), *pe_session_object, *handle_object, buf));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_read);
 
-extern "C" int PMPI_T_pvar_readreset(MPI_T_pvar_session, MPI_T_pvar_handle, void*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_readreset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+    void* buf) {
+  ToolCall call;
+  auto* const pe_session_object = call.object<tool::PerformanceSession>(pe_session);
+  auto* const handle_object = call.object<tool::PerformanceHandle>(handle, pe_session_object);
+  call.output(buf);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_readreset(call.tools(), *pe_session_object, *handle_object,
+      buf));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_readreset);
 
-extern "C" int PMPI_T_pvar_reset(MPI_T_pvar_session, MPI_T_pvar_handle) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
+  ToolCall call;
+  auto* const pe_session_object = call.object<tool::PerformanceSession>(pe_session);
+  const auto handles = call.handles(handle, pe_session_object);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_reset(call.tools(), *pe_session_object, handles));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_reset);
 
-extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session* pe_session) {
+  ToolCall call;
+  call.output(pe_session);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_session_create(call.tools(), *pe_session));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_session_create);
 
-extern "C" int PMPI_T_pvar_session_free(MPI_T_pvar_session*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_session_free(MPI_T_pvar_session* pe_session) {
+  ToolCall call;
+  call.live<tool::PerformanceSession>(pe_session);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_session_free(call.tools(), {call.runtime(), pe_session}));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_session_free);
 
-extern "C" int PMPI_T_pvar_start(MPI_T_pvar_session, MPI_T_pvar_handle) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
+  ToolCall call;
+  auto* const pe_session_object = call.object<tool::PerformanceSession>(pe_session);
+  const auto handles = call.handles(handle, pe_session_object);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_start(call.tools(), *pe_session_object, handles));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_start);
 
-extern "C" int PMPI_T_pvar_stop(MPI_T_pvar_session, MPI_T_pvar_handle) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
+  ToolCall call;
+  auto* const pe_session_object = call.object<tool::PerformanceSession>(pe_session);
+  const auto handles = call.handles(handle, pe_session_object);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_stop(call.tools(), *pe_session_object, handles));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_stop);
 
-extern "C" int PMPI_T_pvar_write(MPI_T_pvar_session, MPI_T_pvar_handle, const void*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+    const void* buf) {
+  ToolCall call;
+  auto* const pe_session_object = call.object<tool::PerformanceSession>(pe_session);
+  auto* const handle_object = call.object<tool::PerformanceHandle>(handle, pe_session_object);
+  call.output(buf);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_pvar_write(call.tools(), *pe_session_object, *handle_object, buf));
 }
 HAWSER_WEAK_ALIAS(MPI_T_pvar_write);
 
 extern "C" int PMPI_T_source_get_info(int, char*, int*, char*, int*, MPI_T_source_order*,
     MPI_Count*, MPI_Count*, MPI_Info*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_index);
 }
 HAWSER_WEAK_ALIAS(MPI_T_source_get_info);
 
-extern "C" int PMPI_T_source_get_num(int*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+extern "C" int PMPI_T_source_get_num(int* num_sources) {
+  ToolCall call;
+  call.output(num_sources);
+  if (call.failed()) return call.code();
+  return call.finish(calls::t_source_get_num(call.tools(), *num_sources));
 }
 HAWSER_WEAK_ALIAS(MPI_T_source_get_num);
 
 extern "C" int PMPI_T_source_get_timestamp(int, MPI_Count*) {
-  return MPI_T_ERR_NOT_SUPPORTED;
+  ToolCall call;
+  return call.refuse(ErrorClass::t_invalid_index);
 }
 HAWSER_WEAK_ALIAS(MPI_T_source_get_timestamp);

@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "binding/arguments.hpp"
+#include "binding/tool_call.hpp"
 
 namespace hawser::calls {
 
@@ -14,5 +15,59 @@ using namespace hawser::binding;  // NOLINT
 using base::Result;
 
 Result<void> pcontrol(Runtime& runtime, int level);
+Result<void> t_category_changed(Tools& tools, int& update_number);
+Result<void> t_category_get_categories(Tools& tools, int cat_index, std::span<int> indices);
+Result<void> t_category_get_cvars(Tools& tools, int cat_index, std::span<int> indices);
+Result<void> t_category_get_events(Tools& tools, int cat_index, std::span<int> indices);
+Result<void> t_category_get_index(Tools& tools, std::string_view name, int& cat_index);
+Result<void> t_category_get_info(Tools& tools, int cat_index, ToolText name, ToolText desc,
+    OptionalOut<int> num_cvars, OptionalOut<int> num_pvars, OptionalOut<int> num_categories);
+Result<void> t_category_get_num(Tools& tools, int& num_cat);
+Result<void> t_category_get_num_events(Tools& tools, int cat_index, int& num_events);
+Result<void> t_category_get_pvars(Tools& tools, int cat_index, std::span<int> indices);
+Result<void> t_cvar_get_index(Tools& tools, std::string_view name, int& cvar_index);
+Result<void> t_cvar_get_info(Tools& tools, int cvar_index, ToolText name,
+    OptionalOut<int> verbosity, OptionalOut<MPI_Datatype> datatype,
+    OptionalOut<MPI_T_enum> enumtype, ToolText desc, OptionalOut<int> bind,
+    OptionalOut<int> scope);
+Result<void> t_cvar_get_num(Tools& tools, int& num_cvar);
+Result<void> t_cvar_handle_alloc(Tools& tools, int cvar_index, void* obj_handle,
+    MPI_T_cvar_handle& handle, int& count);
+Result<void> t_cvar_handle_free(Tools& tools, HandleInOut<tool::ControlHandle> handle);
+Result<void> t_cvar_read(Tools& tools, tool::ControlHandle& handle, void* buf);
+Result<void> t_cvar_write(Tools& tools, tool::ControlHandle& handle, const void* buf);
+Result<void> t_enum_get_info(Tools& tools, tool::Enumeration& enumtype, OptionalOut<int> num,
+    ToolText name);
+Result<void> t_enum_get_item(Tools& tools, tool::Enumeration& enumtype, int index,
+    OptionalOut<int> value, ToolText name);
+Result<void> t_event_get_index(Tools& tools, std::string_view name, int& event_index);
+Result<void> t_event_get_num(Tools& tools, int& num_events);
+Result<void> t_finalize(Tools& tools);
+Result<void> t_init_thread(Tools& tools, int required, int& provided);
+Result<void> t_pvar_get_index(Tools& tools, std::string_view name, int var_class, int& pvar_index);
+Result<void> t_pvar_get_info(Tools& tools, int pvar_index, ToolText name,
+    OptionalOut<int> verbosity, OptionalOut<int> var_class, OptionalOut<MPI_Datatype> datatype,
+    OptionalOut<MPI_T_enum> enumtype, ToolText desc, OptionalOut<int> bind,
+    OptionalOut<int> readonly, OptionalOut<int> continuous, OptionalOut<int> atomic);
+Result<void> t_pvar_get_num(Tools& tools, int& num_pvar);
+Result<void> t_pvar_handle_alloc(Tools& tools, tool::PerformanceSession& pe_session, int pvar_index,
+    void* obj_handle, MPI_T_pvar_handle& handle, int& count);
+Result<void> t_pvar_handle_free(Tools& tools, tool::PerformanceSession& pe_session,
+    HandleInOut<tool::PerformanceHandle> handle);
+Result<void> t_pvar_read(Tools& tools, tool::PerformanceSession& pe_session,
+    tool::PerformanceHandle& handle, void* buf);
+Result<void> t_pvar_readreset(Tools& tools, tool::PerformanceSession& pe_session,
+    tool::PerformanceHandle& handle, void* buf);
+Result<void> t_pvar_reset(Tools& tools, tool::PerformanceSession& pe_session,
+    const PerformanceHandles& handles);
+Result<void> t_pvar_session_create(Tools& tools, MPI_T_pvar_session& pe_session);
+Result<void> t_pvar_session_free(Tools& tools, HandleInOut<tool::PerformanceSession> pe_session);
+Result<void> t_pvar_start(Tools& tools, tool::PerformanceSession& pe_session,
+    const PerformanceHandles& handles);
+Result<void> t_pvar_stop(Tools& tools, tool::PerformanceSession& pe_session,
+    const PerformanceHandles& handles);
+Result<void> t_pvar_write(Tools& tools, tool::PerformanceSession& pe_session,
+    tool::PerformanceHandle& handle, const void* buf);
+Result<void> t_source_get_num(Tools& tools, int& num_sources);
 
 }  // namespace hawser::calls
