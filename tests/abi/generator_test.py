@@ -18,11 +18,11 @@ FUNCTIONS = {f.name: f for f in standard.read_functions()}
 
 
 def body(name):
-    return bindings.Binding(FUNCTIONS[name]).definition(True)
+    return bindings.make_binding(FUNCTIONS[name]).definition(True)
 
 
 def declaration(name):
-    return " ".join(bindings.Binding(FUNCTIONS[name]).declaration().split())
+    return " ".join(bindings.make_binding(FUNCTIONS[name]).declaration().split())
 
 
 class Standard(unittest.TestCase):
@@ -87,7 +87,7 @@ class Bindings(unittest.TestCase):
         self.assertNotIn("Needs::nothing", body("MPI_Comm_rank"))
 
     def test_missing_functions_check_nothing(self):
-        missing = bindings.Binding(FUNCTIONS["MPI_Cart_rank"]).definition(False)
+        missing = bindings.make_binding(FUNCTIONS["MPI_Cart_rank"]).definition(False)
         self.assertIn("return call.not_built();", missing)
         self.assertNotIn("call.comm(", missing)
 
@@ -95,10 +95,32 @@ class Bindings(unittest.TestCase):
         self.assertIn("return handle_to_int<core::Datatype>(datatype);", body("MPI_Type_toint"))
         self.assertIn("return handle_from_int<core::Comm>(comm);", body("MPI_Comm_fromint"))
 
+    def test_functions_for_tools_raise_nothing(self):
+        for name, function in FUNCTIONS.items():
+            if name.startswith("MPI_T_"):
+                self.assertRegex(body(name), r"ToolCall call(\(Needs::nothing\))?;")
+                self.assertNotIn(" Call call(", body(name))
+
+    def test_functions_for_tools_take_null_where_nothing_is_wanted(self):
+        self.assertIn("OptionalOut<int> scope", declaration("MPI_T_cvar_get_info"))
+        self.assertIn("ToolText name, OptionalOut<int> verbosity",
+                      declaration("MPI_T_cvar_get_info"))
+        self.assertIn("call.output(num_cvar);", body("MPI_T_cvar_get_num"))
+
+    def test_handles_for_tools_belong_to_their_session(self):
+        self.assertIn("call.object<tool::PerformanceHandle>(handle, pe_session_object);",
+                      body("MPI_T_pvar_read"))
+        self.assertIn("call.handles(handle, pe_session_object);", body("MPI_T_pvar_start"))
+
+    def test_without_events_their_functions_refuse(self):
+        self.assertIn("call.refuse(ErrorClass::t_invalid_index)", body("MPI_T_source_get_info"))
+        self.assertIn("call.refuse(ErrorClass::t_invalid_handle)", body("MPI_T_event_copy"))
+        self.assertIsNone(bindings.make_binding(FUNCTIONS["MPI_T_event_copy"]).declaration())
+
     def test_every_binding_can_be_rendered(self):
         for function in FUNCTIONS.values():
             self.assertIn(f"HAWSER_WEAK_ALIAS({function.name});",
-                          bindings.Binding(function).definition(True))
+                          bindings.make_binding(function).definition(True))
 
 
 class Output(unittest.TestCase):
