@@ -1,5 +1,5 @@
-// What a library shows of itself by the tools interface (MPI_T): its control variables before MPI is
-// initialised, and the performance variables that moved while messages went round the ranks.
+// What a library shows of itself by the tools interface (MPI_T): its control variables before MPI
+// is initialised, and the performance variables that moved while messages went round the ranks.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +28,10 @@ static void print_control_variables(void) {
 }
 
 /// Handles for all counters of 64 bits that are bound to no object; returns how many there are.
-static int make_counters(MPI_T_pvar_session session, Counter *counters, int number) {
+static int make_counters(MPI_T_pvar_session session, Counter* counters, int number) {
   int made = 0;
   for (int i = 0; i < number; ++i) {
-    Counter *counter = &counters[made];
+    Counter* counter = &counters[made];
     MPI_Datatype type = MPI_DATATYPE_NULL;
     int bytes = text_bytes;
     int kind = 0;
@@ -60,8 +60,8 @@ static void send_messages_round(void) {
                  (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void print_counter(MPI_T_pvar_session session, const Counter *counter) {
-  unsigned long long *values = calloc((size_t)counter->count, sizeof *values);
+static void print_counter(MPI_T_pvar_session session, const Counter* counter) {
+  unsigned long long* values = calloc((size_t)counter->count, sizeof *values);
   MPI_T_pvar_read(session, counter->handle, values);
   for (int i = 0; i < counter->count; ++i) {
     if (values[i] == 0) continue;
@@ -73,7 +73,7 @@ static void print_counter(MPI_T_pvar_session session, const Counter *counter) {
   free(values);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int provided = 0;
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
     fprintf(stderr, "the tools interface cannot be initialised\n");
@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
 
   int number = 0;
   MPI_T_pvar_get_num(&number);
-  Counter *counters = calloc((size_t)number + 1, sizeof *counters);
+  Counter* counters = calloc((size_t)number + 1, sizeof *counters);
   MPI_T_pvar_session session;
   MPI_T_pvar_session_create(&session);
   const int made = make_counters(session, counters, number);
