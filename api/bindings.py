@@ -470,7 +470,7 @@ def is_done(function, implemented):
 def render_source(chapter, functions, implemented):
     """One file of bindings."""
     bindings = [make_binding(f) for f in functions]
-    namespaces = ["calls", "core", "p2p"] + (["tool"] if chapter == "tool" else [])
+    namespaces = ["calls", "tool"] if chapter == "tool" else ["calls", "core", "p2p"]
     rows = [BANNER, f'#include "binding/generated/{chapter}.hpp"', "",
             '#include "binding/call.hpp"', "", "using namespace hawser::binding;  // NOLINT",
             *(f"namespace {name} = hawser::{name};" for name in namespaces), ""]

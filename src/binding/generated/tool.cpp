@@ -5,8 +5,6 @@
 
 using namespace hawser::binding;  // NOLINT
 namespace calls = hawser::calls;
-namespace core = hawser::core;
-namespace p2p = hawser::p2p;
 namespace tool = hawser::tool;
 
 extern "C" int PMPI_Pcontrol(const int level, ...) {
