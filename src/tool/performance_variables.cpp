@@ -133,6 +133,8 @@ const char* account_sentence(Account account) {
       return "plans, temporaries and boards of collectives";
     case Account::groups:
       return "groups and communicators";
+    case Account::registered:
+      return "the program's memory that network adapters may reach";
     case Account::count_:
       break;
   }

@@ -24,6 +24,7 @@ enum class Account : std::uint8_t {
   reorder,      // frames that arrived ahead of their turn
   collective,   // plans and temporaries
   groups,       // groups and communicators
+  registered,   // the program's memory that network devices may reach
   count_
 };
 
@@ -33,7 +34,7 @@ inline constexpr std::size_t account_count = static_cast<std::size_t>(Account::c
 constexpr const char* account_name(Account account) {
   constexpr std::array<const char*, account_count> names = {
       "segment",    "rings",       "attachments", "endpoints",  "requests", "matching",
-      "unexpected", "sender_fifo", "reorder",     "collective", "groups"};
+      "unexpected", "sender_fifo", "reorder",     "collective", "groups",   "registered"};
   return names[static_cast<std::size_t>(account)];
 }
 

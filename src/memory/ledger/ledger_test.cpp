@@ -44,6 +44,7 @@ TEST(Ledger, EveryAccountHasANameOfItsOwn) {
   EXPECT_EQ(names.size(), account_count);
   EXPECT_STREQ(account_name(Account::segment), "segment");
   EXPECT_STREQ(account_name(Account::groups), "groups");
+  EXPECT_STREQ(account_name(Account::registered), "registered");
 }
 
 TEST(Ledger, CountsEveryThread) {
