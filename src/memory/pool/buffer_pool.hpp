@@ -39,7 +39,7 @@ class BufferPool {
   /// Stands before its data.
   class alignas(alignment) Buffer {
    public:
-    /// At least buffer_bytes, never more than the pool's size of them.
+    /// The pool's buffer_bytes.
     [[nodiscard]] std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
     /// Of the registration that the data lies in.
     [[nodiscard]] RegistrationHandle handle() const { return slab_->handle; }

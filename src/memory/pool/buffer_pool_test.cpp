@@ -100,7 +100,7 @@ TEST_F(BufferPoolTest, WhatCameBackLastIsTakenFirst) {
 
 TEST_F(BufferPoolTest, KeepsOneIdleSlabAndGivesOthersBack) {
   const auto taken = take_many(slab_buffers * slabs_max);
-  const std::int64_t slab_bytes = ledger.current_bytes(Account::rings) / slabs_max;
+  const std::int64_t slab_bytes = ledger.current_bytes(Account::rings) / std::int64_t{slabs_max};
   give_back(taken);
   EXPECT_EQ(pool->slab_count(), 1U);
   EXPECT_EQ(registrar.registered.size(), 1U);
