@@ -113,11 +113,12 @@ bool HostAttachment::suffer(device::Device& device, const fabric::FaultRequest& 
   return true;
 }
 
-/// Who polls looks at the timers, and at what is ready, too.
+/// Who polls looks at the timers, at what is ready, and at what we have sent to ourselves, too: for
+/// that nobody rings.
 void HostAttachment::leave_to_thread(const device::Device& device) {
   if (seat_.is_polled.load(std::memory_order_relaxed) != 0) return;
   const std::optional<std::uint64_t> deadline = device.deadline_ns();
-  if (device.is_ready() || (deadline && *deadline < wakes_ns_)) ring();
+  if (device.is_ready() || link_.has_mail() || (deadline && *deadline < wakes_ns_)) ring();
 }
 
 void HostAttachment::on_polling() {
