@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -18,15 +19,64 @@ namespace {
 
 constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
-/// The last rule holds for every message to every peer.
+/// Who has it: `copy` needs but some channel that carries frames.
+bool is_there(ChannelSet channels, ChannelKind kind) {
+  return kind == ChannelKind::copy || channels.has(kind);
+}
+
+/// The situations between which no rule of RULES can tell, given to VISIT(const Facts&) until that
+/// returns true; true if it did.
+template <class Visit>
+bool any_situation(const std::vector<Rule>& rules, Facts& facts, std::size_t quantity,
+                   Visit&& visit) {
+  if (quantity == quantity_count) return visit(facts);
+  const auto each = static_cast<Quantity>(quantity);
+  const bool is_yes_or_no = each == Quantity::same_host || each == Quantity::oversubscribed;
+  return std::ranges::any_of(breakpoints(rules, each), [&](std::uint64_t value) {
+    facts[each] = value;
+    return !(is_yes_or_no && value > 1) && any_situation(rules, facts, quantity + 1, visit);
+  });
+}
+
+/// Some message to some peer is the first of RULES to hold for rule NUMBER: no rule before it that
+/// is there whenever it is takes them all.
+bool is_reachable(const std::vector<Rule>& rules, std::size_t number) {
+  const Rule& rule = rules[number];
+  std::vector<Rule> before;
+  for (std::size_t i = 0; i < number; ++i)
+    if (is_there({rule.kind}, rules[i].kind)) before.push_back(rules[i]);
+  before.push_back(rule);
+  Facts facts;
+  return any_situation(before, facts, 0, [&](const Facts& situation) {
+    const auto first =
+        std::ranges::find_if(before, [&](const Rule& each) { return each.holds(situation); });
+    return first == before.end() - 1;
+  });
+}
+
+Result<void> check_reachable(std::string_view name, const std::vector<Rule>& rules) {
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    if (!is_reachable(rules, i))
+      return Error(ErrorClass::arg,
+                   fmt::format("{}, rule {} ('{}') is never reached: nothing meets its condition, "
+                               "or the rules before it take all that does; move it up, or remove "
+                               "it",
+                               name, i + 1, rules[i].text));
+  return {};
+}
+
+/// The last rule holds for every message to every peer of some transport.
 Result<void> check_send_rules(const std::vector<Rule>& rules) {
-  if (!rules.empty() && rules.back().terms.empty() &&
-      rules.back().kind == ChannelKind::shared_queue)
-    return {};
-  return Error(ErrorClass::arg,
-               fmt::format("channel.send_rules ends with '{}'; the last rule must be 'true -> "
-                           "shared_queue', the channel that every peer has",
-                           rules.empty() ? "" : rules.back().text));
+  constexpr std::array last = {ChannelKind::shared_queue, ChannelKind::ud_send, ChannelKind::copy};
+  if (rules.empty() || !rules.back().terms.empty() ||
+      std::ranges::find(last, rules.back().kind) == last.end())
+    return Error(
+        ErrorClass::arg,
+        fmt::format("channel.send_rules ends with '{}'; the last rule must be 'true -> "
+                    "CHANNEL' with a channel that every peer has: shared_queue, ud_send or "
+                    "copy",
+                    rules.empty() ? "" : rules.back().text));
+  return check_reachable("channel.send_rules", rules);
 }
 
 Result<void> check_earn_rules(const std::vector<Rule>& rules) {
@@ -42,7 +92,7 @@ Result<void> check_earn_rules(const std::vector<Rule>& rules) {
       return refuse(fmt::format("'{}' is there without being earned; only 'ring' is earned",
                                 transport::channel_name(rule.kind)));
   }
-  return {};
+  return check_reachable("channel.earn_rules", rules);
 }
 
 /// Where no rule applies: the first channel that carries frames.
@@ -70,7 +120,7 @@ struct Policy::State {
 
   [[nodiscard]] ChannelKind evaluate(ChannelSet channels, const Facts& facts) const {
     for (const Rule& rule : send_rules)
-      if (channels.has(rule.kind) && rule.holds(facts)) return rule.kind;
+      if (is_there(channels, rule.kind) && rule.holds(facts)) return rule.kind;
     return last_resort(channels);
   }
   [[nodiscard]] Facts facts(bool same_host) const {

@@ -9,15 +9,17 @@
 //                        true -> single_copy
 //                        true -> ring
 //                        true -> shared_queue
+//                        true -> ud_send
 //   channel.earn_rules   messages >= 16 -> ring
 //
 // A condition is `true`, or comparisons (<=, <, >=, >, ==) of size (bytes of the message, with K,
 // M, G), ranks (in the job) and messages (sent to this peer so far), or the bare words same_host
 // and oversubscribed (ranks on this host outnumber its cores), also with `not`; joined by `and`. A
-// send rule applies only where its channel exists; the last one must be `true -> shared_queue`.
-// Where no rule applies (to this very process, say, which has no shared queue) the first channel
-// that carries frames does. The chain is compiled into size-class tables, one per set of existing
-// channels and stage of `messages`, shared by all endpoints alike.
+// send rule applies only where its channel exists (`copy` exists everywhere); the last one must be
+// `true` with a channel that all peers of some transport have, and none may stand where it is never
+// reached. Where no rule applies (to this very process, say, which has no shared queue) the first
+// channel that carries frames does. The chain is compiled into size-class tables, one per set of
+// existing channels and stage of `messages`, shared by all endpoints alike.
 //
 // Ownership: one Policy per process, immutable; endpoints point into its tables.
 // Errors:    name the rule, the word in it, and what would be right.
@@ -43,7 +45,7 @@ struct PolicySettings {
   std::string send_rules =
       "size <= 32K -> self; size <= 8192 -> ring; size <= 448 -> shared_queue; "
       "not oversubscribed -> ring; true -> single_copy; true -> ring; true -> "
-      "shared_queue";
+      "shared_queue; true -> ud_send";
   std::string earn_rules = "messages >= 16 -> ring";
   std::int64_t rings_asked_max = 16;    // rings to peers that this process asks for
   std::int64_t rings_granted_max = 16;  // rings that this process grants to peers
