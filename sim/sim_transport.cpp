@@ -72,6 +72,12 @@ void SimLink::send_copy(const std::byte* frame, std::size_t bytes) {
 
 bool SimLink::may_lose_frames() const { return network_.settings().has_datagrams; }
 
+bool SimLink::send_once(ChannelKind kind, std::span<const std::byte> frame) {
+  if (kind != ChannelKind::ud_send) return Link::send_once(kind, frame);
+  send_copy(frame.data(), frame.size());
+  return true;
+}
+
 bool SimLink::resend(ChannelKind kind, std::byte* frame, std::size_t bytes) {
   HAWSER_ASSERT(kind == ChannelKind::ud_send && kept_.contains(frame));
   if (!network_.claim_room(self_, peer_, kind)) return false;

@@ -23,7 +23,9 @@ using base::Result;
 class SimLink final : public transport::Link {
  public:
   SimLink(Network& network, std::uint32_t self, std::uint32_t peer)
-      : network_(network), self_(self), peer_(peer) {}
+      : network_(network), self_(self), peer_(peer) {
+    earnable_.add(ChannelKind::ring);
+  }
 
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
@@ -32,6 +34,7 @@ class SimLink final : public transport::Link {
   bool give_back(ChannelKind kind) override;
   bool recall(ChannelKind kind) override;
   [[nodiscard]] bool may_lose_frames() const override;
+  bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
   bool resend(ChannelKind kind, std::byte* frame, std::size_t bytes) override;
   void release(ChannelKind kind, std::byte* frame) override;
   [[nodiscard]] bool is_away() const override;

@@ -1,5 +1,7 @@
 #include "hostmem/wake.hpp"
 
+#include "platform/bell.hpp"
+
 namespace hawser::hostmem {
 
 void Waker::rouse(WakeWord& word) {
@@ -9,6 +11,8 @@ void Waker::rouse(WakeWord& word) {
                                           std::memory_order_release, std::memory_order_relaxed)) {
   }
   platform::futex_wake_all(word.word);
+  if (const std::uint64_t bell = word.bell.load(std::memory_order_relaxed); bell != 0)
+    platform::ring_bell(bell);
 }
 
 }  // namespace hawser::hostmem

@@ -5,6 +5,9 @@
 //           looks for work once more, and sleep()s: on the futex, while the word is the ticket.
 // Waker:    makes its message visible, then wake(): if the bit is up, lower it, count one wake-up
 //           more in the rest of the word, and wake the futex.
+// Bell:     an owner that also waits for descriptors can't sleep on a futex. It leaves the number
+// of
+//           its bell in the word, which the waker rings as well.
 // Threads:  several threads of a process may sleep on its word. The count keeps one of them from
 //           sleeping through a wake-up because another has raised the bit again since.
 // Ordering: the waker's message store must not pass its load of the word, nor the sleeper's change
@@ -57,6 +60,9 @@ struct alignas(64) WakeWord {
   /// Raised by a process that knocks at this one's door (a connection waits to be accepted), so
   /// that polling needs no system call. Cleared by the owner before it looks.
   std::atomic<std::uint32_t> knock;
+  /// The number of the bell (platform/bell.hpp) by which the owner is woken, because it sleeps on
+  /// descriptors too; 0: it sleeps on the word alone.
+  std::atomic<std::uint64_t> bell;
 };
 static_assert(sizeof(WakeWord) == 64);
 
@@ -83,6 +89,10 @@ class Sleeper {
   void sleep_for(std::uint32_t ticket, std::uint64_t timeout_ns) {
     if (word_.word.load(std::memory_order_acquire) == ticket)
       platform::futex_wait(word_.word, ticket, timeout_ns);
+  }
+  /// Nobody has woken the owner since announce().
+  [[nodiscard]] bool is_current(std::uint32_t ticket) const {
+    return word_.word.load(std::memory_order_acquire) == ticket;
   }
   /// Of a process that sleeps in one thread only; with several, rouse() them afterwards.
   void cancel() { word_.word.fetch_and(~WakeWord::asleep, std::memory_order_relaxed); }

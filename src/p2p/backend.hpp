@@ -146,6 +146,9 @@ class Backend {
   /// When progress() has something to do by itself, in the waiter's nanoseconds: 0 at once,
   /// never_ns (p2p/waiter.hpp) not at all.
   [[nodiscard]] virtual std::uint64_t deadline_ns() const { return ~std::uint64_t{0}; }
+  /// Called before this process looks for work once more and then sleeps: whatever comes from now
+  /// on has to wake it.
+  virtual void arm() {}
   /// True once every frame that this process was asked to send has left it.
   virtual bool is_drained() = 0;
 };

@@ -181,6 +181,13 @@ bool Engine::progress() {
   return moved;
 }
 
+std::uint32_t Engine::prepare_to_sleep() {
+  const std::uint32_t ticket = waiter_.prepare();
+  const LaneLock lock(*this);
+  backend_.arm();
+  return ticket;
+}
+
 std::uint64_t Engine::deadline_ns() {
   const LaneLock lock(*this);
   return backend_.deadline_ns();

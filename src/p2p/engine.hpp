@@ -102,6 +102,8 @@ class Engine {
 
   /// When progress() has something to do though nobody wakes us.
   [[nodiscard]] std::uint64_t deadline_ns();
+  /// The ticket for the waiter's sleep().
+  std::uint32_t prepare_to_sleep();
 
   bool sends_short(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
   /// The short way of a receive: true if the message was there; *status is filled.
@@ -148,7 +150,7 @@ void Engine::wait_until(Done&& done) {
     if (patience.lasts()) continue;
     // Announce, look once more, then sleep: a message that arrives in between wakes us.
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    const std::uint32_t ticket = waiter_.prepare();
+    const std::uint32_t ticket = prepare_to_sleep();
     if (done() || progress()) {
       waiter_.cancel();
       // Another thread may have gone to sleep on the announcement that we took back.

@@ -3,6 +3,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 namespace hawser::platform {
 
 Result<SharedLibrary> SharedLibrary::open(const std::string& file_name) {
@@ -18,6 +21,22 @@ Result<void*> SharedLibrary::symbol(const std::string& name) const {
   if (found == nullptr)
     return Error(ErrorClass::other, fmt::format("{} has no function {}", file_name_, name));
   return found;
+}
+
+bool is_symbol_known(const char* name) { return ::dlsym(RTLD_DEFAULT, name) != nullptr; }
+
+std::string folder_of_this_library() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&folder_of_this_library), &info) == 0) return ".";
+  std::error_code failed;
+  const auto path = std::filesystem::canonical(info.dli_fname, failed);
+  return failed ? "." : path.parent_path().string();
+}
+
+bool has_entries(const std::string& folder) {
+  std::error_code failed;
+  const std::filesystem::directory_iterator entries(folder, failed);
+  return !failed && entries != std::filesystem::directory_iterator();
 }
 
 }  // namespace hawser::platform

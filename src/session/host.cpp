@@ -1,11 +1,29 @@
 #include "session/host.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+#include <string_view>
+#include <vector>
+
+#include "session/adapter.hpp"
 #include "transport/shm/shm_transport.hpp"
 
 namespace hawser::session {
 
 using base::Error;
 using base::ErrorClass;
+
+namespace {
+
+std::vector<std::string_view> transports_named(std::string_view list) {
+  std::vector<std::string_view> names;
+  for (const auto part : std::views::split(list, ',')) names.emplace_back(part.begin(), part.end());
+  return names;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<HostSurroundings>> HostSurroundings::create(bootstrap::Bootstrap& bootstrap,
                                                                    const Settings& settings) {
@@ -40,7 +58,9 @@ HostSurroundings::HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settin
                                    platform::Mapping memory, hostmem::FencePayer payer,
                                    const p2p::WaitPolicy& policy)
     : bootstrap_(bootstrap),
+      transport_names_(settings.transport),
       shm_(settings.shm),
+      verbs_(settings.verbs),
       memory_(std::move(memory)),
       wake_words_(reinterpret_cast<hostmem::WakeWord*>(memory_.data()),
                   bootstrap.placement().local_size),
@@ -49,19 +69,47 @@ HostSurroundings::HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settin
 
 Result<std::vector<std::unique_ptr<transport::Transport>>> HostSurroundings::make_transports(
     transport::Sink& sink, memory::Ledger& ledger) {
+  Transports transports;
+  const bool is_alone = bootstrap_.placement().size == 1;
+  for (const std::string_view name : transports_named(transport_names_)) {
+    if (name != "shm" && name != "verbs")
+      return Error(ErrorClass::arg,
+                   fmt::format("transport={}: there is no transport '{}'; known: shm, verbs",
+                               transport_names_, name));
+    if (is_alone) continue;
+    HAWSER_TRY(name == "shm" ? add_shm(transports, sink, ledger)
+                             : add_verbs(transports, sink, ledger));
+  }
+  return transports;
+}
+
+Result<void> HostSurroundings::add_shm(Transports& transports, transport::Sink& sink,
+                                       memory::Ledger& ledger) {
   const bootstrap::Placement& placement = bootstrap_.placement();
-  std::vector<std::unique_ptr<transport::Transport>> transports;
-  if (placement.size == 1) return transports;
   auto shm = transport::shm::ShmTransport::open(
       {placement.self, placement.key, placement.local_rank, wake_words_, payer_, &ledger, &sink},
       shm_);
   if (!shm) return shm.take_error();
   transport_ = shm->get();
   transports.push_back(std::move(*shm));
-  return transports;
+  return {};
 }
 
+Result<void> HostSurroundings::add_verbs(Transports& transports, transport::Sink& sink,
+                                         memory::Ledger& ledger) {
+  const bootstrap::Placement& placement = bootstrap_.placement();
+  const Result<const VerbsComponent*> component = open_verbs_component(verbs_);
+  if (!component) return component.error();
+  auto verbs = (*component)->open({placement.self, placement.key, &ledger, &sink}, verbs_);
+  if (!verbs) return verbs.take_error();
+  HAWSER_TRY(waiter_.add_descriptor((*verbs)->descriptor()));
+  transports.push_back(std::move(*verbs));
+  return {};
+}
+
+/// Who asks for other transports alone asks for collectives by messages, too.
 std::optional<collective::TeamHost> HostSurroundings::team_host() {
+  if (!std::ranges::count(transports_named(transport_names_), "shm")) return std::nullopt;
   return collective::TeamHost{&bootstrap_, wake_words_, payer_, shm_.single_copy};
 }
 

@@ -37,7 +37,13 @@ class HostSurroundings final : public Surroundings {
                    const p2p::WaitPolicy& policy);
 
   bootstrap::Bootstrap& bootstrap_;
+  using Transports = std::vector<std::unique_ptr<transport::Transport>>;
+  Result<void> add_shm(Transports& transports, transport::Sink& sink, memory::Ledger& ledger);
+  Result<void> add_verbs(Transports& transports, transport::Sink& sink, memory::Ledger& ledger);
+
+  const std::string transport_names_;
   const transport::shm::Settings shm_;
+  const transport::verbs::Settings verbs_;
   const platform::Mapping memory_;
   const std::span<hostmem::WakeWord> wake_words_;
   const hostmem::FencePayer payer_;

@@ -37,7 +37,7 @@ Process::Process(std::unique_ptr<Surroundings> surroundings, const Settings& set
   endpoints_.set_self_transport(self_transport_);
 }
 
-Process::~Process() = default;
+Process::~Process() { endpoints_.give_frames_back(); }
 
 Result<void> Process::open_transports() {
   auto transports = surroundings_->make_transports(endpoints_, ledger_);

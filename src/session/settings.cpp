@@ -61,6 +61,38 @@ void register_shm(base::ParameterRegistry& registry, transport::shm::Settings& s
                             "host allows it."});
 }
 
+void register_verbs(base::ParameterRegistry& registry, transport::verbs::Settings& verbs) {
+  registry.add(
+      "verbs.adapter", &verbs.adapter,
+      {.sentence = "The RDMA device: an adapter of this machine, or softrdma's, which needs "
+                   "none; auto: softrdma where the machine has no adapter.",
+       .allowed = {"auto", "hardware", "softrdma"}});
+  registry.add("verbs.device", &verbs.device,
+               {.sentence = "The name of the RDMA device; empty: the first with an active port."});
+  registry.add("verbs.ud_send_buffers", &verbs.ud_send_buffers,
+               {.sentence = "Buffers of an MTU for datagrams that were not acknowledged yet, "
+                            "that are made at a time.",
+                .unit = "buffers",
+                .min = 32,
+                .max = 65536});
+  registry.add("verbs.ud_send_buffers_max", &verbs.ud_send_buffers_max,
+               {.sentence = "To how many such buffers they may grow while peers do not answer.",
+                .unit = "buffers",
+                .min = 32,
+                .max = 1 << 20});
+  registry.add("verbs.ud_queue_depth", &verbs.ud_queue_depth,
+               {.sentence = "Datagrams that may be under way in the adapter.",
+                .unit = "datagrams",
+                .min = 64,
+                .max = 16384});
+  registry.add("verbs.ud_receive_buffers", &verbs.ud_receive_buffers,
+               {.sentence = "Buffers of an MTU in which datagrams arrive; what finds none is lost "
+                            "and sent again.",
+                .unit = "buffers",
+                .min = 32,
+                .max = 65536});
+}
+
 void register_channel(base::ParameterRegistry& registry, channel::PolicySettings& channel) {
   registry.add("channel.send_rules", &channel.send_rules,
                {.sentence = "Which channel carries a message: 'condition -> channel' rules, first "
@@ -223,7 +255,11 @@ void register_teams(base::ParameterRegistry& registry, collective::TeamSettings&
 }  // namespace
 
 void register_all_parameters(base::ParameterRegistry& registry, Settings& settings) {
+  registry.add("transport", &settings.transport,
+               {.sentence = "The transports to other processes, separated by commas, the preferred "
+                            "one first: shm, verbs."});
   register_shm(registry, settings.shm);
+  register_verbs(registry, settings.verbs);
   register_channel(registry, settings.channel);
   register_delivery(registry, settings.delivery);
   register_p2p(registry, settings.p2p);

@@ -12,6 +12,7 @@
 #include "collective/team/teams.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 #include "transport/shm/settings.hpp"
+#include "transport/verbs/settings.hpp"
 
 namespace hawser::session {
 
@@ -24,7 +25,9 @@ struct WaitSettings {
 };
 
 struct Settings {
+  std::string transport = "shm";  // names of transports, in order of preference
   transport::shm::Settings shm;
+  transport::verbs::Settings verbs;
   channel::PolicySettings channel;
   channel::AssuranceSettings delivery;
   p2p::ProtocolSettings p2p;

@@ -17,14 +17,17 @@ struct Described {
   std::string_view sentence;
 };
 
-constexpr std::array<Described, 8> described = {{
+constexpr std::array<Described, 11> described = {{
     {root_name, "All that Hawser shows to tools."},
     {"channel", "Which channel carries which message, and what went over each."},
     {"collective", "Algorithms of collective operations, and the memory that they share."},
+    {"delivery", "Frames that may be lost: when they are acknowledged and sent again."},
     {"ledger", "Who owns which bytes of communication memory."},
     {"p2p", "Protocols and matching of point-to-point messages."},
     {"shm", "Queue, rings and single copy of shared memory."},
     {"stats", "The report that each process writes when it finalizes."},
+    {"transport", "The transports to other processes."},
+    {"verbs", "Queue pairs of an RDMA adapter, and their buffers."},
     {"wait", "How long a waiting process polls, and how often it sleeps."},
 }};
 

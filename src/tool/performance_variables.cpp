@@ -133,6 +133,8 @@ const char* account_sentence(Account account) {
       return "plans, temporaries and boards of collectives";
     case Account::groups:
       return "groups and communicators";
+    case Account::network_buffers:
+      return "buffers registered with a network adapter, for what it sends and receives";
     case Account::registered:
       return "the program's memory that network adapters may reach";
     case Account::count_:
@@ -166,6 +168,17 @@ void add_accounts(Variables& variables) {
   }
 }
 
+void add_delivery(Variables& variables) {
+  variables.push_back({"delivery.sent_again",
+                       "Frames that were sent once more, or asked after, for want of an answer.",
+                       VariableClass::counter, Verbosity::tuner_basic, one([](Process& p) {
+                         std::uint64_t total = 0;
+                         p.endpoints().for_each(
+                             [&](const channel::Endpoint& e) { total += e.sent_again(); });
+                         return total;
+                       })});
+}
+
 void add_waiting(Variables& variables) {
   variables.push_back({"wait.sleeps", "Times that this process went to sleep while it waited.",
                        VariableClass::counter, Verbosity::tuner_basic,
@@ -186,6 +199,7 @@ std::vector<PerformanceVariable> make_performance_variables() {
   add_protocols(variables);
   add_queues(variables);
   add_accounts(variables);
+  add_delivery(variables);
   add_waiting(variables);
   return variables;
 }

@@ -104,12 +104,23 @@ class Link {
 
   /// Some channel of this link may lose frames: all frames of the link have to be acknowledged.
   [[nodiscard]] virtual bool may_lose_frames() const { return false; }
+  /// Sends a short FRAME (at most 64 bytes) that nobody misses if it is lost: it is kept by nobody,
+  /// and finds room where frames that wait for an answer have taken all there is. False: not now.
+  virtual bool send_once(ChannelKind kind, std::span<const std::byte> frame) {
+    std::byte* const room = reserve(kind, frame.size());
+    if (room == nullptr) return false;
+    base::copy_bytes(room, frame.data(), frame.size());
+    commit(kind);
+    return true;
+  }
   /// Sends a FRAME of BYTES that was committed to KIND, a channel that may lose frames, once more.
   /// False: there is no room now.
   virtual bool resend(ChannelKind, std::byte* /*frame*/, std::size_t /*bytes*/) { return false; }
   /// Such a FRAME is not needed any more; its last sending may still be under way.
   virtual void release(ChannelKind, std::byte* /*frame*/) {}
 
+  /// The kinds of channels that ask() may bring.
+  [[nodiscard]] ChannelSet earnable() const { return earnable_; }
   /// Asks the peer for a channel; the answer is Sink::on_channels_changed or on_channel_refused.
   /// False if even the question found no room now: ask again later.
   virtual bool ask(ChannelKind kind) = 0;
@@ -142,6 +153,7 @@ class Link {
 
  protected:
   ChannelSet channels_;
+  ChannelSet earnable_;
   ChannelSet incoming_;
 };
 
@@ -182,6 +194,11 @@ class Transport {
   /// Tells all peers that there will be no progress() here until come_back().
   virtual void leave() = 0;
   virtual void come_back() = 0;
+  /// Where no peer wakes this process through its wake word: a descriptor that becomes readable,
+  /// once arm() has been called, when progress() has something to do. -1: peers do.
+  [[nodiscard]] virtual int descriptor() const { return -1; }
+  /// Called before this process looks for work once more and then sleeps.
+  virtual void arm() {}
 };
 
 }  // namespace hawser::transport

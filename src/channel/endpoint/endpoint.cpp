@@ -1,6 +1,7 @@
 #include "channel/endpoint/endpoint.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -121,13 +122,12 @@ bool Endpoint::send_acknowledgement() {
 }
 
 bool Endpoint::send_unnumbered(ControlClass frame_class, std::span<const std::byte> body) {
-  std::byte* frame = link_->reserve(frame_channel_, sizeof(FramePrefix) + body.size());
-  if (frame == nullptr) return false;
-  write_unnumbered_prefix(frame, static_cast<std::uint8_t>(frame_class));
-  std::ranges::copy(body, frame + sizeof(FramePrefix));
-  link_->commit(frame_channel_);
-  if (transport::may_lose_frames(frame_channel_)) link_->release(frame_channel_, frame);
-  return true;
+  std::array<std::byte, acknowledgement_bytes> frame;
+  HAWSER_ASSERT(body.size() <= frame.size() - sizeof(FramePrefix));
+  write_unnumbered_prefix(frame.data(), static_cast<std::uint8_t>(frame_class));
+  std::ranges::copy(body, frame.begin() + sizeof(FramePrefix));
+  return link_->send_once(frame_channel_,
+                          std::span(frame).first(sizeof(FramePrefix) + body.size()));
 }
 
 void Endpoint::drop_sent() {

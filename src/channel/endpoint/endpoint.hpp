@@ -161,6 +161,10 @@ class Endpoint {
   [[nodiscard]] const base::ChannelCounters& received(ChannelKind kind) const {
     return received_[static_cast<std::size_t>(kind)];
   }
+  /// Frames that were sent again for want of an answer.
+  [[nodiscard]] std::uint64_t sent_again() const {
+    return assurance_ ? assurance_->window.sent_again() : 0;
+  }
   /// Messages sent so far, over all channels.
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
   /// The policy looks at this peer again once it has sent this many messages.

@@ -105,6 +105,10 @@ bool EndpointTable::progress() {
 
 std::uint64_t EndpointTable::deadline_ns() const { return timers_.deadline_ns(); }
 
+void EndpointTable::arm() {
+  for (Transport* transport : transports_) transport->arm();
+}
+
 void EndpointTable::part() {
   for (const auto& [identity, endpoint] : endpoints_) {
     endpoint->part();
@@ -128,6 +132,10 @@ void EndpointTable::come_back() {
   for (const auto& [identity, endpoint] : endpoints_)
     if (endpoint->assurance_) endpoint->assurance_->has_parted = false;
   for (Transport* transport : transports_) transport->come_back();
+}
+
+void EndpointTable::give_frames_back() {
+  for (const auto& [identity, endpoint] : endpoints_) endpoint->drop_sent();
 }
 
 void EndpointTable::for_each(const std::function<void(const Endpoint&)>& visit) const {
@@ -245,8 +253,8 @@ void EndpointTable::refresh_table(Endpoint& endpoint) {
 }
 
 void EndpointTable::earn_ring(Endpoint& endpoint) {
-  const ChannelSet channels = endpoint.link_->channels();
-  if (channels.has(ChannelKind::ring) || channels.has(ChannelKind::self) || endpoint.ring_asked_)
+  const bool is_earnable = endpoint.link_->earnable().has(ChannelKind::ring);
+  if (!is_earnable || endpoint.link_->channels().has(ChannelKind::ring) || endpoint.ring_asked_)
     return;
   const auto look_again_at = [&](std::uint64_t messages) {
     endpoint.next_look_messages_ = std::min(endpoint.next_look_messages_, messages);

@@ -63,12 +63,16 @@ class EndpointTable final : public Sink {
   /// When progress() has something to do by itself, in nanoseconds of the clock: 0 at once,
   /// never_ns not at all.
   [[nodiscard]] std::uint64_t deadline_ns() const;
+  /// See Transport::arm().
+  void arm();
   /// Sends each peer whose link may lose frames a last one: is_drained() waits until they have
   /// come.
   void part();
   /// Tells all peers that there will be no progress() here until come_back().
   void leave();
   void come_back();
+  /// Transports are about to end: nothing is sent again.
+  void give_frames_back();
   void for_each(const std::function<void(const Endpoint&)>& visit) const;
 
   void on_frame(Link& link, ChannelKind kind, std::span<const std::byte> frame) override;

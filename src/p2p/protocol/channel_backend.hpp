@@ -53,6 +53,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   Result<Ref<Request>> imrecv(const Buffer& buffer, Ref<Message> message) override;
   bool progress() override;
   bool is_drained() override;
+  void arm() override { endpoints_.arm(); }
   [[nodiscard]] std::uint64_t deadline_ns() const override { return endpoints_.deadline_ns(); }
   Result<void> cancel(ReceiveRequest& request);
 

@@ -29,7 +29,9 @@ class ShmLink final : public Link {
   /// OWN_WORD: this process's, which outlives the link.
   ShmLink(const Identity& identity, std::uint32_t number, hostmem::Waker waker,
           const hostmem::WakeWord& own_word)
-      : identity_(identity), number_(number), waker_(waker), own_word_(own_word) {}
+      : identity_(identity), number_(number), waker_(waker), own_word_(own_word) {
+    earnable_.add(ChannelKind::ring);
+  }
 
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;

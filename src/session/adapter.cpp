@@ -1,0 +1,47 @@
+#include "session/adapter.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "platform/shared_library.hpp"
+
+namespace hawser::session {
+
+using base::Error;
+using base::ErrorClass;
+using base::Result;
+using platform::SharedLibrary;
+
+namespace {
+
+/// Whether softrdma's libibverbs is to be opened ahead of the system's.
+bool wants_softrdma(std::string_view adapter) {
+  if (adapter != "auto") return adapter == "softrdma";
+  // A program that runs under `softrdma run`, or is linked to some libibverbs, has decided.
+  return !platform::is_symbol_known("ibv_get_device_list") &&
+         !platform::has_entries("/sys/class/infiniband");
+}
+
+}  // namespace
+
+Result<const VerbsComponent*> open_verbs_component(const transport::verbs::Settings& settings) {
+  const std::string folder = platform::folder_of_this_library();
+  if (wants_softrdma(settings.adapter)) {
+    // The component's libibverbs.so.1 is then this one: the loader knows libraries by that name.
+    HAWSER_TRY(SharedLibrary::open(fmt::format("{}/softrdma/libibverbs.so.1", folder)));
+  }
+  const auto library = SharedLibrary::open(fmt::format("{}/hawser/verbs.so", folder));
+  if (!library) return library.error();
+  const void* (*find)() = nullptr;
+  HAWSER_TRY(library->find(transport::component_symbol, &find));
+  const auto* component = static_cast<const VerbsComponent*>(find());
+  if (std::string_view(component->build) != HAWSER_BUILD)
+    return Error(ErrorClass::other,
+                 fmt::format("{}/hawser/verbs.so is of another build of Hawser than its library; "
+                             "install both together",
+                             folder));
+  return component;
+}
+
+}  // namespace hawser::session

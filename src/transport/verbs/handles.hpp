@@ -1,0 +1,29 @@
+// Owners of the objects of libibverbs.
+//
+// Ownership: unique; the destructor gives the object back. What is made of another object has to go
+//            before it, so the members of a class stand in the order of their making.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+
+namespace hawser::transport::verbs {
+
+template <auto destroy>
+struct GiveBack {
+  template <class Object>
+  void operator()(Object* object) const {
+    destroy(object);
+  }
+};
+
+using Context = std::unique_ptr<ibv_context, GiveBack<ibv_close_device>>;
+using ProtectionDomain = std::unique_ptr<ibv_pd, GiveBack<ibv_dealloc_pd>>;
+using MemoryRegion = std::unique_ptr<ibv_mr, GiveBack<ibv_dereg_mr>>;
+using CompletionChannel = std::unique_ptr<ibv_comp_channel, GiveBack<ibv_destroy_comp_channel>>;
+using CompletionQueue = std::unique_ptr<ibv_cq, GiveBack<ibv_destroy_cq>>;
+using QueuePair = std::unique_ptr<ibv_qp, GiveBack<ibv_destroy_qp>>;
+using AddressHandle = std::unique_ptr<ibv_ah, GiveBack<ibv_destroy_ah>>;
+
+}  // namespace hawser::transport::verbs

@@ -1,0 +1,102 @@
+#include "transport/verbs/port.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <span>
+
+namespace hawser::transport::verbs {
+
+namespace {
+
+using DeviceList = std::unique_ptr<ibv_device*, GiveBack<ibv_free_device_list>>;
+
+/// The index of the address that datagrams carry: on Ethernet the last of those for RoCE v2, which
+/// routers know; elsewhere the first, which every port has.
+std::uint8_t choose_gid(ibv_context* context, std::uint8_t port, const ibv_port_attr& attributes) {
+  constexpr int gids_max = 255;
+  std::uint8_t chosen = 0;
+  if (attributes.link_layer != IBV_LINK_LAYER_ETHERNET) return chosen;
+  for (int i = 0; i < std::min(attributes.gid_tbl_len, gids_max); ++i) {
+    ibv_gid_entry entry{};
+    if (ibv_query_gid_ex(context, port, static_cast<std::uint32_t>(i), &entry, 0) == 0 &&
+        entry.gid_type == IBV_GID_TYPE_ROCE_V2)
+      chosen = static_cast<std::uint8_t>(i);
+  }
+  return chosen;
+}
+
+/// An active port of DEVICE; the device's name is empty if there is none.
+Port open_active_port(ibv_device* device) {
+  Context context(ibv_open_device(device));
+  ibv_device_attr limits{};
+  if (!context || ibv_query_device(context.get(), &limits) != 0) return {};
+  for (std::uint8_t number = 1; number <= limits.phys_port_cnt; ++number) {
+    ibv_port_attr attributes{};
+    if (ibv_query_port(context.get(), number, &attributes) != 0) continue;
+    if (attributes.state != IBV_PORT_ACTIVE) continue;
+    Port port;
+    port.number = number;
+    port.mtu = static_cast<std::uint8_t>(attributes.active_mtu);
+    port.lid = attributes.lid;
+    port.is_ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
+    port.gid_index = choose_gid(context.get(), number, attributes);
+    if (ibv_query_gid(context.get(), number, port.gid_index, &port.gid) != 0) continue;
+    port.protection_domain.reset(ibv_alloc_pd(context.get()));
+    if (!port.protection_domain) continue;
+    port.context = std::move(context);
+    port.device = ibv_get_device_name(device);
+    return port;
+  }
+  return {};
+}
+
+std::string names_of(std::span<ibv_device*> devices) {
+  std::string names;
+  for (ibv_device* device : devices)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", ibv_get_device_name(device));
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+Result<Port> Port::open(const Settings& settings) {
+  int count = 0;
+  const DeviceList list(ibv_get_device_list(&count));
+  if (!list)
+    return Error(ErrorClass::other,
+                 fmt::format("the RDMA devices cannot be listed: {}", std::strerror(errno)));
+  const std::span<ibv_device*> devices(list.get(), static_cast<std::size_t>(count));
+  for (ibv_device* device : devices) {
+    if (!settings.device.empty() && settings.device != ibv_get_device_name(device)) continue;
+    if (Port port = open_active_port(device); !port.device.empty()) return port;
+  }
+  const std::string wanted = settings.device.empty()
+                                 ? "no RDMA device has"
+                                 : fmt::format("'{}' is not there or lacks", settings.device);
+  return Error(ErrorClass::other,
+               fmt::format("{} an active port (devices: {}); set verbs.device to one that has, or "
+                           "verbs.adapter to softrdma",
+                           wanted, names_of(devices)));
+}
+
+AddressHandle Port::make_address_handle(const PortAddress& peer) const {
+  ibv_ah_attr attributes{};
+  attributes.port_num = number;
+  attributes.dlid = peer.lid;
+  attributes.is_global = is_ethernet ? 1 : 0;
+  attributes.grh.sgid_index = gid_index;
+  attributes.grh.hop_limit = 64;
+  std::memcpy(attributes.grh.dgid.raw, peer.gid, sizeof(peer.gid));
+  return AddressHandle(ibv_create_ah(protection_domain.get(), &attributes));
+}
+
+AddressHandle Port::make_address_handle(ibv_wc& completion, std::byte* route) const {
+  return AddressHandle(ibv_create_ah_from_wc(protection_domain.get(), &completion,
+                                             reinterpret_cast<ibv_grh*>(route), number));
+}
+
+}  // namespace hawser::transport::verbs

@@ -1,0 +1,40 @@
+// Port: an adapter's port that this process uses, opened.
+//
+// Ownership: owns the context and its protection domain; what is made in it goes before it.
+// Errors:    say which device was wanted, what there is, and what would help.
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+#include "transport/verbs/handles.hpp"
+#include "transport/verbs/settings.hpp"
+#include "transport/verbs/wire.hpp"
+
+namespace hawser::transport::verbs {
+
+using base::Error;
+using base::ErrorClass;
+using base::Result;
+
+struct Port {
+  std::string device;
+  Context context;
+  ProtectionDomain protection_domain;
+  std::uint8_t number = 1;
+  std::uint8_t mtu = 0;  // as the verbs number it
+  std::uint16_t lid = 0;
+  std::uint8_t gid_index = 0;
+  ibv_gid gid{};
+  bool is_ethernet = false;
+
+  /// The port of SETTINGS: of the device that it names, or the first that is active.
+  static Result<Port> open(const Settings& settings);
+
+  /// How PEER is reached; null where the adapter refuses.
+  [[nodiscard]] AddressHandle make_address_handle(const PortAddress& peer) const;
+  /// How the sender of a datagram is reached, from its completion and the route in front of it.
+  [[nodiscard]] AddressHandle make_address_handle(ibv_wc& completion, std::byte* route) const;
+};
+
+}  // namespace hawser::transport::verbs

@@ -1,0 +1,27 @@
+// PortRegistrar: memory registered with a port's adapter, for buffers and for the program's memory.
+//
+// A handle is the address of the memory region. Ownership: borrows the port. Threads: the lane
+// lock.
+#pragma once
+
+#include "memory/registration/registrar.hpp"
+#include "transport/verbs/port.hpp"
+
+namespace hawser::transport::verbs {
+
+class PortRegistrar final : public memory::Registrar {
+ public:
+  explicit PortRegistrar(const Port& port) : port_(port) {}
+
+  Result<memory::RegistrationHandle> add(std::uintptr_t address, std::size_t bytes) override;
+  void remove(memory::RegistrationHandle handle) override;
+
+  static std::uint32_t local_key(memory::RegistrationHandle handle) {
+    return reinterpret_cast<const ibv_mr*>(handle)->lkey;
+  }
+
+ private:
+  const Port& port_;
+};
+
+}  // namespace hawser::transport::verbs

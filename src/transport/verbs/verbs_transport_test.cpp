@@ -1,0 +1,194 @@
+// Two ends of the transport in one process, over softrdma.
+#include "transport/verbs/verbs_transport.hpp"
+
+#include <gtest/gtest.h>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "transport/recording_sink.hpp"
+
+namespace hawser::transport::verbs {
+namespace {
+
+/// A fabric of this process's own: its tests meet nobody else's.
+const bool has_own_fabric = [] {
+  ::setenv("SOFTRDMA_FABRIC", ("verbs-test-" + std::to_string(::getpid())).c_str(), 1);
+  return true;
+}();
+
+struct End {
+  explicit End(std::uint32_t index, const Settings& settings = {}, std::byte secret = std::byte{1})
+      : self{1, index, 0} {
+    JobKey key{};
+    key[0] = secret;
+    auto opened = VerbsTransport::open({self, key, &ledger, &sink}, settings);
+    if (!opened) throw std::runtime_error(opened.error().sentence());
+    transport = std::move(*opened);
+  }
+  Link& connect(End& to) { return **transport->connect(to.self, *to.transport->address()); }
+
+  const Identity self;
+  memory::Ledger ledger;
+  RecordingSink sink;
+  std::unique_ptr<VerbsTransport> transport;
+};
+
+void settle(End& a, End& b) {
+  for (int quiet = 0; quiet < 1000;)
+    quiet = a.transport->progress() || b.transport->progress() ? 0 : quiet + 1;
+}
+
+/// Sends frame NUMBER; the frame, which is to be released.
+std::byte* send(Link& link, std::size_t bytes, std::uint64_t number) {
+  std::byte* const frame = link.reserve(ChannelKind::ud_send, bytes);
+  if (frame == nullptr) return nullptr;
+  make_frame({frame, bytes}, number);
+  link.commit(ChannelKind::ud_send);
+  return frame;
+}
+
+TEST(VerbsTransport, APeerIsReachedWithoutAConnection) {
+  End a(0);
+  End b(1);
+  Link& link = a.connect(b);
+  EXPECT_TRUE(link.channels().has(ChannelKind::ud_send));
+  EXPECT_TRUE(link.may_lose_frames());
+  EXPECT_EQ(&a.connect(b), &link);
+  const std::size_t largest = link.frame_bytes_max(ChannelKind::ud_send);
+  EXPECT_TRUE(std::has_single_bit(largest + sizeof(DatagramHeader))) << "an MTU";
+  EXPECT_GE(largest, 1000U);
+  std::uint64_t number = 0;
+  for (const std::size_t bytes :
+       {std::size_t{8}, std::size_t{40}, std::size_t{41}, std::size_t{500}, largest}) {
+    std::byte* const frame = send(link, bytes, number++);
+    ASSERT_NE(frame, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame) % 8, 0U);
+    link.release(ChannelKind::ud_send, frame);
+    settle(a, b);
+    ASSERT_EQ(b.sink.arrivals.size(), number);
+    EXPECT_EQ(b.sink.arrivals.back().bytes, bytes);
+    EXPECT_EQ(b.sink.arrivals.back().number, number - 1);
+  }
+  EXPECT_EQ(b.sink.damaged, 0);
+  EXPECT_EQ(b.sink.links.size(), 1U) << "told once of the peer that reached it first";
+}
+
+TEST(VerbsTransport, WhoWasReachedCanAnswer) {
+  End a(0);
+  End b(1);
+  Link& there = a.connect(b);
+  there.release(ChannelKind::ud_send, send(there, 8, 0));
+  settle(a, b);
+  ASSERT_EQ(b.sink.links.size(), 1U);
+  Link& back = *b.sink.links.front();
+  EXPECT_EQ(&b.connect(a), &back);
+  back.release(ChannelKind::ud_send, send(back, 100, 0));
+  settle(a, b);
+  ASSERT_EQ(a.sink.arrivals.size(), 1U);
+  EXPECT_TRUE(a.sink.links.empty()) << "it had connected itself";
+}
+
+TEST(VerbsTransport, AStrangerIsNotHeard) {
+  End a(0);
+  End stranger(0, {}, std::byte{2});
+  End b(1);
+  Link& link = stranger.connect(b);
+  link.release(ChannelKind::ud_send, send(link, 8, 0));
+  settle(stranger, b);
+  EXPECT_TRUE(b.sink.arrivals.empty());
+  EXPECT_TRUE(b.sink.links.empty());
+  EXPECT_EQ(b.transport->dropped(), 1U);
+  Link& known = a.connect(b);
+  known.release(ChannelKind::ud_send, send(known, 8, 0));
+  settle(a, b);
+  EXPECT_EQ(b.sink.arrivals.size(), 1U);
+  link.release(ChannelKind::ud_send, send(link, 8, 0));
+  settle(stranger, b);
+  EXPECT_EQ(b.sink.arrivals.size(), 1U) << "not under the name of one who is known, either";
+}
+
+TEST(VerbsTransport, AKeptFrameCanBeSentAgain) {
+  End a(0);
+  End b(1);
+  Link& link = a.connect(b);
+  std::byte* const first = send(link, 64, 0);
+  std::byte* const second = send(link, 64, 1);
+  ASSERT_NE(second, first);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(link.resend(ChannelKind::ud_send, first, 64));
+  link.release(ChannelKind::ud_send, first);
+  link.release(ChannelKind::ud_send, second);
+  settle(a, b);
+  ASSERT_EQ(b.sink.arrivals.size(), 42U);
+  EXPECT_EQ(b.sink.arrivals[1].number, 1U);
+  EXPECT_EQ(b.sink.arrivals.back().number, 0U);
+}
+
+TEST(VerbsTransport, BuffersGrowToTheirLimitAndLeaveRoomForOthersAndForAnswers) {
+  Settings few;
+  few.ud_send_buffers = 32;
+  few.ud_send_buffers_max = 64;
+  few.ud_queue_depth = 64;
+  End a(0, few);
+  End b(1);
+  End c(2);
+  Link& link = a.connect(b);
+  const auto at_first = a.ledger.current_bytes(memory::Account::network_buffers);
+  std::vector<std::byte*> kept;
+  for (std::byte* frame = send(link, 8, 0); frame != nullptr; frame = send(link, 8, 0)) {
+    kept.push_back(frame);
+    ASSERT_LE(kept.size(), 64U);
+    settle(a, b);
+  }
+  EXPECT_GT(kept.size(), 32U);
+  EXPECT_GT(a.ledger.current_bytes(memory::Account::network_buffers), at_first);
+  Link& other = a.connect(c);
+  std::byte* const frame = send(other, 8, 0);
+  EXPECT_NE(frame, nullptr) << "another peer finds room";
+  const std::array<std::byte, 24> answer{};
+  EXPECT_TRUE(link.send_once(ChannelKind::ud_send, answer));
+  for (std::byte* each : kept) link.release(ChannelKind::ud_send, each);
+  other.release(ChannelKind::ud_send, frame);
+  std::byte* const next = send(link, 8, 1);
+  ASSERT_NE(next, nullptr);
+  link.release(ChannelKind::ud_send, next);
+}
+
+TEST(VerbsTransport, SleepEndsWhenADatagramComes) {
+  End a(0);
+  End b(1);
+  Link& link = a.connect(b);
+  b.transport->arm();
+  pollfd polled{b.transport->descriptor(), POLLIN, 0};
+  EXPECT_EQ(::poll(&polled, 1, 0), 0);
+  link.release(ChannelKind::ud_send, send(link, 8, 0));
+  EXPECT_EQ(::poll(&polled, 1, 5000), 1);
+  settle(a, b);
+  EXPECT_EQ(b.sink.arrivals.size(), 1U);
+  b.transport->arm();
+  EXPECT_EQ(::poll(&polled, 1, 0), 0) << "what woke it is forgotten";
+}
+
+TEST(VerbsTransport, AWrongAddressOrDeviceIsASentence) {
+  End a(0);
+  const std::array<std::byte, 3> nonsense{};
+  EXPECT_FALSE(a.transport->connect({1, 9, 0}, nonsense));
+  memory::Ledger ledger;
+  RecordingSink sink;
+  Settings absent;
+  absent.device = "mlx9_9";
+  const auto opened = VerbsTransport::open({{1, 0, 0}, {}, &ledger, &sink}, absent);
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().sentence().find("mlx9_9"), std::string::npos);
+  EXPECT_NE(opened.error().sentence().find("softrdma0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hawser::transport::verbs
