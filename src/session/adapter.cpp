@@ -15,6 +15,14 @@ using platform::SharedLibrary;
 
 namespace {
 
+/// Where the library and its components lie; programs lie beside it, in bin.
+std::string library_folder() {
+  const std::string folder = platform::folder_of_this_library();
+  constexpr std::string_view programs = "/bin";
+  if (!folder.ends_with(programs)) return folder;
+  return folder.substr(0, folder.size() - programs.size()) + "/" HAWSER_LIBRARY_FOLDER;
+}
+
 /// Whether softrdma's libibverbs is to be opened ahead of the system's.
 bool wants_softrdma(std::string_view adapter) {
   if (adapter != "auto") return adapter == "softrdma";
@@ -26,7 +34,7 @@ bool wants_softrdma(std::string_view adapter) {
 }  // namespace
 
 Result<const VerbsComponent*> open_verbs_component(const transport::verbs::Settings& settings) {
-  const std::string folder = platform::folder_of_this_library();
+  const std::string folder = library_folder();
   if (wants_softrdma(settings.adapter)) {
     // The component's libibverbs.so.1 is then this one: the loader knows libraries by that name.
     HAWSER_TRY(SharedLibrary::open(fmt::format("{}/softrdma/libibverbs.so.1", folder)));

@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 #include "platform/file.hpp"
+#include "session/adapter.hpp"
 
 namespace hawser::session {
 namespace {
@@ -25,6 +26,14 @@ ComponentStatus probe_shm() {
                       tried.error().sentence())};
 }
 
+ComponentStatus probe_verbs() {
+  const transport::verbs::Settings settings;
+  const auto component = open_verbs_component(settings);
+  const auto found =
+      component ? (*component)->probe(settings) : base::Result<std::string>(component.error());
+  return {"verbs", "transport", found.ok(), found ? *found : found.error().sentence()};
+}
+
 ComponentStatus not_built(const char* name, const char* kind) {
   return {name, kind, false, "not built yet"};
 }
@@ -35,7 +44,7 @@ std::vector<ComponentStatus> probe_components() {
   return {{"self", "transport", true, "messages of a process to itself"},
           probe_shm(),
           not_built("tcp", "transport"),
-          not_built("verbs", "transport"),
+          probe_verbs(),
           not_built("libfabric", "tagged")};
 }
 
