@@ -93,6 +93,8 @@ Result<void> Instance::create(Runtime& runtime) {
   runtime.attach(process_.get(), this);
   runtime.table<core::Request>().set_threaded(false);      // until a user says otherwise
   runtime.show<core::Request>(process_->engine().sent());  // before threads can
+  for (const char* rules : {"channel.send_rules", "channel.earn_rules"})
+    registry_.listen(rules, [this] { return process_->change_rules(settings_.channel); });
   registry_.begin_run();
   bootstrap_->report_initialized();
   return {};

@@ -62,6 +62,12 @@ void Process::set_threaded(bool threaded) {
   backend_.set_threaded(threaded);
 }
 
+Result<void> Process::change_rules(const channel::PolicySettings& channel) {
+  HAWSER_TRY(policy_.change(channel));
+  endpoints_.on_policy_changed();
+  return {};
+}
+
 Result<void> Process::finalize(bool world) {
   if (world) HAWSER_TRY(comms_.meet_world());
   {

@@ -63,6 +63,10 @@ class Process final : private comm_ops::Locality {
 
   void set_threaded(bool threaded);
 
+  /// Takes over the rules of CHANNEL for what is sent from now on, or none if one of them is wrong.
+  /// Under the lane lock.
+  Result<void> change_rules(const channel::PolicySettings& channel);
+
   /// Sends what is still to be sent. With WORLD, meets all processes of the job first, as
   /// MPI_Finalize does.
   Result<void> finalize(bool world);

@@ -96,9 +96,11 @@ void register_verbs(base::ParameterRegistry& registry, transport::verbs::Setting
 void register_channel(base::ParameterRegistry& registry, channel::PolicySettings& channel) {
   registry.add("channel.send_rules", &channel.send_rules,
                {.sentence = "Which channel carries a message: 'condition -> channel' rules, first "
-                            "match wins."});
+                            "match wins.",
+                .handling = {.changes_at_run_time = true}});
   registry.add("channel.earn_rules", &channel.earn_rules,
-               {.sentence = "When a peer earns a channel of its own: 'condition -> channel'."});
+               {.sentence = "When a peer earns a channel of its own: 'condition -> channel'.",
+                .handling = {.changes_at_run_time = true}});
   registry.add("channel.rings_asked_max", &channel.rings_asked_max,
                {.sentence = "Peers to which a process asks for a ring.",
                 .unit = "rings",

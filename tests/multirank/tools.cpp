@@ -1,6 +1,7 @@
 // The tools interface (MPI_T) over the life of a process: every variable and category is walked
 // through and read, a parameter that is written before MPI_Init takes effect, counters count the
 // messages that were just sent, and sessions do not disturb one another.
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -367,6 +368,23 @@ void test_sampling_thread() {
   sampler.join();
 }
 
+/// From here on messages may go over rings, which are earned by now or soon.
+void test_changing_rules() {
+  char wrong[4096] = "true -> ring";
+  check_equal(write("channel.send_rules", wrong), MPI_T_ERR_INVALID, "no rule that always holds");
+  const auto kept = read<std::array<char, 4096>>("channel.send_rules");
+  check(std::string(kept.data()) == "size <= 32K -> self; true -> shared_queue", "rules kept");
+  Counter ring("channel.ring.messages_sent", MPI_T_PVAR_CLASS_COUNTER);
+  ring.start();
+  exchange();
+  check_equal(ring.read(), 0, "messages over a ring before the rules allow it");
+  char rules[4096] = "size <= 32K -> self; true -> ring; true -> shared_queue";
+  check_equal(write("channel.send_rules", rules), MPI_SUCCESS, "rules that allow it");
+  for (int round = 0; round < 40; ++round) exchange();  // as many on every rank
+  const bool has_peers = multirank::size_of(MPI_COMM_WORLD) > 1;
+  check((ring.read() > 0) == has_peers, "messages over a ring");
+}
+
 /// What holds at any time.
 void test_everything() {
   test_every_variable();
@@ -390,6 +408,7 @@ int main() {
     test_sessions_are_apart();
     test_queues_and_memory();
     test_sampling_thread();
+    test_changing_rules();
     multirank::passed("tools");
   }
   check(sent.read(9) >= 3 * messages, "counters stay when MPI is finalized");

@@ -245,6 +245,11 @@ void EndpointTable::apply_policy(Endpoint& endpoint) {
   earn_ring(endpoint);
 }
 
+void EndpointTable::on_policy_changed() {
+  for (const auto& [identity, endpoint] : endpoints_)
+    if (endpoint->is_open()) apply_policy(*endpoint);
+}
+
 void EndpointTable::refresh_table(Endpoint& endpoint) {
   const SendTable& table = environment_.policy->table(endpoint.link_->channels(),
                                                       endpoint.same_host_, endpoint.messages_);

@@ -54,6 +54,8 @@ class EndpointTable final : public Sink {
   Endpoint& find_or_make(const Identity& peer);
   /// Looks at the policy again for an endpoint that is due: its table, and what it has earned.
   void apply_policy(Endpoint& endpoint);
+  /// The policy has changed: its old tables are gone.
+  void on_policy_changed();
   /// Queued frames of ENDPOINT shall be sent by progress().
   void note_waiting(Endpoint& endpoint);
 

@@ -176,6 +176,7 @@ Policy::State::Tables Policy::State::compile(ChannelSet channels, bool same_host
 Policy::Policy(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Policy::~Policy() = default;
 Policy::Policy(Policy&&) noexcept = default;
+Policy& Policy::operator=(Policy&&) noexcept = default;
 
 Result<Policy> Policy::parse(const PolicySettings& settings, const Situation& situation) {
   auto state = std::make_unique<State>();
@@ -191,6 +192,13 @@ Result<Policy> Policy::parse(const PolicySettings& settings, const Situation& si
   state->sizes = breakpoints(state->send_rules, Quantity::size);
   state->stages = breakpoints(state->send_rules, Quantity::messages);
   return Policy(std::move(state));
+}
+
+Result<void> Policy::change(const PolicySettings& settings) {
+  Result<Policy> changed = parse(settings, state_->fixed);
+  if (!changed) return changed.take_error();
+  *this = std::move(*changed);
+  return {};
 }
 
 const SendTable& Policy::table(ChannelSet channels, bool same_host, std::uint64_t messages) {

@@ -21,7 +21,8 @@
 // channel that carries frames does. The chain is compiled into size-class tables, one per set of
 // existing channels and stage of `messages`, shared by all endpoints alike.
 //
-// Ownership: one Policy per process, immutable; endpoints point into its tables.
+// Ownership: one Policy per process; endpoints point into its tables, and ask for theirs again when
+//            it has changed.
 // Errors:    name the rule, the word in it, and what would be right.
 #pragma once
 
@@ -83,11 +84,15 @@ class Policy {
  public:
   ~Policy();
   Policy(Policy&&) noexcept;
+  Policy& operator=(Policy&&) noexcept;
 
   static Result<Policy> parse(const PolicySettings& settings, const Situation& situation);
 
+  /// Takes over the rules of SETTINGS, or none if one of them is wrong. All tables end.
+  Result<void> change(const PolicySettings& settings);
+
   /// The table for a peer with CHANNELS (not empty) after MESSAGES messages; compiled at first use,
-  /// valid for the Policy's life.
+  /// valid until change().
   const SendTable& table(ChannelSet channels, bool same_host, std::uint64_t messages);
   /// The number of messages at which the earn chain first gives a channel of KIND to a peer, or the
   /// maximum of the type if never.

@@ -183,6 +183,20 @@ TEST(Policy, EarnRulesAskForMessagesRanksAndHost) {
   EXPECT_EQ(parse("true -> shared_queue", {.ranks = 4}, "true -> ring").earned_at(ring, true), 0U);
 }
 
+TEST(Policy, ChangedRulesHoldFromThenOnAndWrongOnesNever) {
+  Policy policy =
+      parse("size <= 8 -> ring; true -> shared_queue", {.ranks = 4, .oversubscribed = true});
+  PolicySettings changed;
+  changed.send_rules = "true -> ring";
+  EXPECT_FALSE(policy.change(changed).ok());
+  EXPECT_EQ(policy.table({shared_queue, ring}, true, 0).select(8), ring);
+  changed.send_rules = "oversubscribed -> shared_queue; true -> ring; true -> copy";
+  changed.earn_rules = "messages >= 5 -> ring";
+  EXPECT_TRUE(policy.change(changed).ok());
+  EXPECT_EQ(policy.table({shared_queue, ring}, true, 0).select(8), shared_queue);
+  EXPECT_EQ(policy.earned_at(ring, true), 5U);
+}
+
 TEST(Policy, WritingIsFree) {
   const Policy policy = parse("\n size<=8K->ring ;;\n\ttrue  ->   shared_queue;\n");
   EXPECT_EQ(policy.send_rules_text(), "size <= 8K -> ring\ntrue -> shared_queue\n");
