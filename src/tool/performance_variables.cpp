@@ -168,15 +168,19 @@ void add_accounts(Variables& variables) {
   }
 }
 
+std::uint64_t sent_again(Process& process) {
+  std::uint64_t total = 0;
+  process.endpoints().for_each(
+      [&](const channel::Endpoint& endpoint) { total += endpoint.sent_again(); });
+  return total;
+}
+
 void add_delivery(Variables& variables) {
-  variables.push_back({"delivery.sent_again",
+  const std::string name = "delivery.sent_again";
+  variables.push_back({name,
                        "Frames that were sent once more, or asked after, for want of an answer.",
-                       VariableClass::counter, Verbosity::tuner_basic, one([](Process& p) {
-                         std::uint64_t total = 0;
-                         p.endpoints().for_each(
-                             [&](const channel::Endpoint& e) { total += e.sent_again(); });
-                         return total;
-                       })});
+                       VariableClass::counter, Verbosity::tuner_basic, one(sent_again), 1,
+                       ReportSection::protocols, name});
 }
 
 void add_waiting(Variables& variables) {

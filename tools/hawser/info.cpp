@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "hawser/rules.hpp"
 #include "hawser/table.hpp"
 #include "session/configuration.hpp"
 #include "session/settings.hpp"
@@ -111,12 +112,18 @@ int run_info(const InfoOptions& options, const char* const* environment) {
   session::Settings settings;
   base::ParameterRegistry registry;
   session::register_all_parameters(registry, settings);
-  const base::Result<void> loaded = session::load_configuration(registry, environment);
-  const Information information = {session::probe_components(), registry.describe()};
-  fmt::print("{}", options.json ? info_json(information) : info_text(information, options.all));
-  if (loaded.ok()) return 0;
+  base::Result<void> result = session::load_configuration(registry, environment);
+  if (options.rules) {
+    const base::Result<std::string> rules = rules_text(settings.channel);
+    if (rules.ok()) fmt::print("{}", *rules);
+    if (!rules.ok() && result.ok()) result = rules.error();
+  } else {
+    const Information information = {session::probe_components(), registry.describe()};
+    fmt::print("{}", options.json ? info_json(information) : info_text(information, options.all));
+  }
+  if (result.ok()) return 0;
   std::fflush(stdout);
-  fmt::print(stderr, "hawser info: {}\n", loaded.error().sentence());
+  fmt::print(stderr, "hawser info: {}\n", result.error().sentence());
   return 1;
 }
 

@@ -22,6 +22,7 @@ std::string info_json(const Information& information);
 struct InfoOptions {
   bool all = false;
   bool json = false;
+  bool rules = false;  // only the rules of channels
 };
 /// Prints to standard output; returns the exit code: 1 if the configuration is wrong, which is then
 /// said on standard error.

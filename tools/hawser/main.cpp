@@ -21,6 +21,7 @@ int main(int argc, char** argv) try {
   CLI::App* info = app.add_subcommand("info", "Version, components and parameters");
   info->add_flag("--all", info_options.all, "Also bounds and environment variables");
   info->add_flag("--json", info_options.json, "Everything, as JSON");
+  info->add_flag("--rules", info_options.rules, "Only the rules by which channels are chosen");
 
   CLI::App* doctor = app.add_subcommand("doctor", "Checks by doing whether this machine is fit");
 

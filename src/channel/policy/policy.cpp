@@ -95,6 +95,12 @@ Result<void> check_earn_rules(const std::vector<Rule>& rules) {
   return check_reachable("channel.earn_rules", rules);
 }
 
+std::string text_of(const std::vector<Rule>& rules) {
+  std::string text;
+  for (const Rule& rule : rules) text += rule.text + '\n';
+  return text;
+}
+
 /// Where no rule applies: the first channel that carries frames.
 ChannelKind last_resort(ChannelSet channels) {
   for (std::size_t i = 0; i < transport::channel_kind_count; ++i) {
@@ -221,10 +227,7 @@ std::uint64_t Policy::earned_at(ChannelKind kind, bool same_host) const {
   return never;
 }
 
-std::string Policy::send_rules_text() const {
-  std::string text;
-  for (const Rule& rule : state_->send_rules) text += rule.text + '\n';
-  return text;
-}
+std::string Policy::send_rules_text() const { return text_of(state_->send_rules); }
+std::string Policy::earn_rules_text() const { return text_of(state_->earn_rules); }
 
 }  // namespace hawser::channel

@@ -97,8 +97,9 @@ class Policy {
   /// The number of messages at which the earn chain first gives a channel of KIND to a peer, or the
   /// maximum of the type if never.
   [[nodiscard]] std::uint64_t earned_at(ChannelKind kind, bool same_host) const;
-  /// The chain as text, one rule per line, for `hawser info` and reports.
+  /// The chains as text, one rule per line, for `hawser info` and reports.
   [[nodiscard]] std::string send_rules_text() const;
+  [[nodiscard]] std::string earn_rules_text() const;
 
  private:
   struct State;

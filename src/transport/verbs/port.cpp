@@ -68,7 +68,9 @@ Result<Port> Port::open(const Settings& settings) {
   const DeviceList list(ibv_get_device_list(&count));
   if (!list)
     return Error(ErrorClass::other,
-                 fmt::format("the RDMA devices cannot be listed: {}", std::strerror(errno)));
+                 fmt::format("the RDMA devices cannot be listed: {}; where there is no adapter or "
+                             "driver, set verbs.adapter to softrdma",
+                             std::strerror(errno)));
   const std::span<ibv_device*> devices(list.get(), static_cast<std::size_t>(count));
   for (ibv_device* device : devices) {
     if (!settings.device.empty() && settings.device != ibv_get_device_name(device)) continue;
