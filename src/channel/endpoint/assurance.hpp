@@ -46,6 +46,10 @@ struct Assurance {
   [[nodiscard]] bool is_peer_gone() const {
     return peer_has_parted && window.unanswered() >= parting_attempts_max;
   }
+  /// All that we sent is acknowledged, and so is all that the peer sent: nobody waits for us.
+  [[nodiscard]] bool is_settled() const {
+    return window.is_empty() && acknowledger.deadline_ns() == delivery::never_ns;
+  }
   [[nodiscard]] std::uint64_t deadline_ns() const {
     if (is_peer_gone()) return delivery::never_ns;
     return std::min(window.deadline_ns(), acknowledger.deadline_ns());

@@ -75,9 +75,9 @@ class Endpoint {
   [[nodiscard]] bool is_away() const {
     return (link_ != nullptr && link_->is_away()) || (assurance_ && assurance_->is_peer_gone());
   }
-  /// Nothing that we sent has to be waited for: it has arrived, or nobody is there to receive it.
-  [[nodiscard]] bool is_heard() const {
-    return !assurance_ || assurance_->window.is_empty() || lost_ || is_away();
+  /// What we sent has arrived, and the peer knows of all that it sent; or nobody is there.
+  [[nodiscard]] bool is_settled() const {
+    return !assurance_ || assurance_->is_settled() || lost_ || is_away();
   }
 
   /// The channel that the policy gives to a message of BYTES; the endpoint must be open.

@@ -117,11 +117,11 @@ void EndpointTable::part() {
 }
 
 bool EndpointTable::is_drained() const {
-  const auto is_heard = [](const auto& entry) { return entry.second->is_heard(); };
+  const auto is_settled = [](const auto& entry) { return entry.second->is_settled(); };
   return std::ranges::all_of(waiting_, &Endpoint::is_away) && unresolved_.empty() &&
          self_transport_->is_drained() &&
          std::ranges::all_of(transports_, &Transport::is_drained) &&
-         std::ranges::all_of(endpoints_, is_heard);
+         std::ranges::all_of(endpoints_, is_settled);
 }
 
 void EndpointTable::leave() {
