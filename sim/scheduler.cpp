@@ -95,7 +95,7 @@ void Scheduler::sleep(std::size_t fiber, std::uint64_t deadline_ns) {
     pause();
     return;
   }
-  if (deadline_ns != p2p::never_ns) after(deadline_ns - now_ns_, [this, fiber] { wake(fiber); });
+  if (deadline_ns != base::never_ns) after(deadline_ns - now_ns_, [this, fiber] { wake(fiber); });
   task.state = State::asleep;
   suspend();
 }

@@ -65,7 +65,7 @@ class Scheduler {
 
   // By number; see p2p::Waiter.
   void prepare(std::size_t fiber) { tasks_[fiber].woken = false; }
-  void sleep(std::size_t fiber, std::uint64_t deadline_ns = p2p::never_ns);
+  void sleep(std::size_t fiber, std::uint64_t deadline_ns = base::never_ns);
   void wake(std::size_t fiber);
 
  private:

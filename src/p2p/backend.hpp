@@ -13,6 +13,7 @@
 
 #include "base/copy.hpp"
 #include "base/ids.hpp"
+#include "base/time.hpp"
 #include "core/comm/comm.hpp"
 #include "core/datatype/datatype.hpp"
 #include "core/request/request.hpp"
@@ -144,8 +145,8 @@ class Backend {
   /// Moves messages; true if anything happened. Never blocks, never calls user code.
   virtual bool progress() = 0;
   /// When progress() has something to do by itself, in the waiter's nanoseconds: 0 at once,
-  /// never_ns (p2p/waiter.hpp) not at all.
-  [[nodiscard]] virtual std::uint64_t deadline_ns() const { return ~std::uint64_t{0}; }
+  /// never_ns not at all.
+  [[nodiscard]] virtual std::uint64_t deadline_ns() const { return base::never_ns; }
   /// Called before this process looks for work once more and then sleeps: whatever comes from now
   /// on has to wake it.
   virtual void arm() {}

@@ -9,12 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+
+#include "base/time.hpp"
 
 namespace hawser::p2p {
 
-/// No deadline.
-inline constexpr std::uint64_t never_ns = std::numeric_limits<std::uint64_t>::max();
+using base::never_ns;
 
 /// How long a process stays awake while nothing moves; the same for all ranks of a host.
 struct WaitPolicy {

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/time.hpp"
+
 namespace hawser::platform {
 
 namespace {
@@ -66,7 +68,7 @@ void wait_for_any(std::span<const int> descriptors, std::uint64_t timeout_ns) {
   for (std::size_t i = 0; i < count; ++i) polled[i] = {descriptors[i], POLLIN, 0};
   const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000U),
                          static_cast<long>(timeout_ns % 1'000'000'000U)};
-  ::ppoll(polled.data(), count, timeout_ns == never_ends ? nullptr : &timeout, nullptr);
+  ::ppoll(polled.data(), count, timeout_ns == base::never_ns ? nullptr : &timeout, nullptr);
 }
 
 }  // namespace hawser::platform

@@ -30,9 +30,8 @@ class Bell {
 /// Rings the bell of this NUMBER; without effect if its owner has ended.
 void ring_bell(std::uint64_t number);
 
-/// Sleeps until one of DESCRIPTORS (at most 16) is readable, at most TIMEOUT_NS (never_ends: no
+/// Sleeps until one of DESCRIPTORS (at most 16) is readable, at most TIMEOUT_NS (never_ns: no
 /// limit). Returns early on signals.
-inline constexpr std::uint64_t never_ends = ~std::uint64_t{0};
 void wait_for_any(std::span<const int> descriptors, std::uint64_t timeout_ns);
 
 }  // namespace hawser::platform

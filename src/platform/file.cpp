@@ -9,6 +9,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "base/assert.hpp"
 
@@ -96,6 +98,12 @@ bool is_sealed_against_shrinking(const FileDescriptor& fd) {
 }
 
 void close_on_exec(const FileDescriptor& fd) { ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC); }
+
+bool has_entries(const std::string& folder) {
+  std::error_code failed;
+  const std::filesystem::directory_iterator entries(folder, failed);
+  return !failed && entries != std::filesystem::directory_iterator();
+}
 
 std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/result.hpp"
@@ -83,6 +84,8 @@ Result<std::size_t> file_size(const FileDescriptor& fd);
 bool is_sealed_against_shrinking(const FileDescriptor& fd);
 /// Keeps FD from the programs that this process starts.
 void close_on_exec(const FileDescriptor& fd);
+/// FOLDER exists and has something in it.
+bool has_entries(const std::string& folder);
 std::size_t page_bytes();
 /// BYTES rounded up to whole pages.
 std::size_t round_to_pages(std::size_t bytes);

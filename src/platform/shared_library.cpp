@@ -33,10 +33,4 @@ std::string folder_of_this_library() {
   return failed ? "." : path.parent_path().string();
 }
 
-bool has_entries(const std::string& folder) {
-  std::error_code failed;
-  const std::filesystem::directory_iterator entries(folder, failed);
-  return !failed && entries != std::filesystem::directory_iterator();
-}
-
 }  // namespace hawser::platform

@@ -39,7 +39,5 @@ class SharedLibrary {
 bool is_symbol_known(const char* name);
 /// The folder of the library, or program, that this code is part of.
 std::string folder_of_this_library();
-/// FOLDER exists and has something in it.
-bool has_entries(const std::string& folder);
 
 }  // namespace hawser::platform

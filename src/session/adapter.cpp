@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "platform/file.hpp"
 #include "platform/shared_library.hpp"
 
 namespace hawser::session {

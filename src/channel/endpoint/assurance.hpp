@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "channel/endpoint/timers.hpp"
 #include "delivery/retransmit/acknowledger.hpp"
 #include "delivery/retransmit/send_window.hpp"
 
@@ -28,8 +29,10 @@ struct Assurance {
   /// Attempts to have our last frame acknowledged by a peer whose last frame we have.
   static constexpr std::uint32_t parting_attempts_max = 5;
 
-  explicit Assurance(const AssuranceSettings& settings)
-      : window(settings.window),
+  Assurance(const AssuranceSettings& settings, Timers& when)
+      : receive_window(settings.window_frames),
+        timers(when),
+        window(settings.window),
         acknowledger({std::min(settings.acknowledger.frames, std::max(1U, window_share(settings))),
                       settings.acknowledger.delay_ns}) {}
   /// Early enough that a steady sender's window does not close.
@@ -37,6 +40,9 @@ struct Assurance {
     return std::min(settings.window_frames, settings.window.frames_initial) / 2;
   }
 
+  const std::uint32_t receive_window;  // frames that the peer may have on its way
+  Timers& timers;
+  TimerState timer_state;
   delivery::SendWindow window;          // of what we send
   delivery::Acknowledger acknowledger;  // of what we receive
   bool has_parted = false;              // our last frame has left
@@ -48,10 +54,10 @@ struct Assurance {
   }
   /// All that we sent is acknowledged, and so is all that the peer sent: nobody waits for us.
   [[nodiscard]] bool is_settled() const {
-    return window.is_empty() && acknowledger.deadline_ns() == delivery::never_ns;
+    return window.is_empty() && acknowledger.deadline_ns() == never_ns;
   }
   [[nodiscard]] std::uint64_t deadline_ns() const {
-    if (is_peer_gone()) return delivery::never_ns;
+    if (is_peer_gone()) return never_ns;
     return std::min(window.deadline_ns(), acknowledger.deadline_ns());
   }
 };

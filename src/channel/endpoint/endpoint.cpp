@@ -9,7 +9,7 @@
 namespace hawser::channel {
 
 Endpoint::~Endpoint() {
-  if (timers_ != nullptr) timers_->forget(*this, timer_state_);
+  if (assurance_) assurance_->timers.forget(*this, assurance_->timer_state);
   for (const Waiting& waiting : fifo_) ledger_.refund(memory::Account::sender_fifo, waiting.bytes);
 }
 
@@ -77,27 +77,27 @@ void Endpoint::note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_b
       .frame = transport::may_lose_frames(kind) ? frame : nullptr,
       .channel = static_cast<std::uint8_t>(kind),
   };
-  assurance_->window.add(sent, timers_->now_ns());
-  timers_->expect(*this, timer_state_, assurance_->deadline_ns());
+  assurance_->window.add(sent, assurance_->timers.now_ns());
+  expect(assurance_->deadline_ns());
 }
 
 void Endpoint::note_delivered() {
   delivery::Acknowledger& acknowledger = assurance_->acknowledger;
-  acknowledger.on_delivered(acknowledger.owes() ? 0 : timers_->now_ns());
-  timers_->expect(*this, timer_state_, acknowledger.deadline_ns());
+  acknowledger.on_delivered(acknowledger.owes() ? 0 : assurance_->timers.now_ns());
+  expect(acknowledger.deadline_ns());
 }
 
 void Endpoint::hurry() {
   assurance_->acknowledger.hurry();
-  timers_->expect(*this, timer_state_, 0);
+  expect(0);
 }
 
 void Endpoint::on_acknowledged(const delivery::Acknowledgement& acknowledgement) {
   assurance_->window.acknowledge(
-      acknowledgement, timers_->now_ns(), [&](const delivery::SentFrame& sent) {
+      acknowledgement, assurance_->timers.now_ns(), [&](const delivery::SentFrame& sent) {
         link_->release(static_cast<ChannelKind>(sent.channel), sent.frame);
       });
-  timers_->expect(*this, timer_state_, assurance_->deadline_ns());
+  expect(assurance_->deadline_ns());
 }
 
 std::uint64_t Endpoint::serve(std::uint64_t now_ns) {
@@ -115,8 +115,9 @@ bool Endpoint::send_again(const delivery::SentFrame& sent) {
 }
 
 bool Endpoint::send_acknowledgement() {
-  const delivery::Acknowledgement acknowledgement{
-      .expected = reorder_.expected(), .window = receive_window_, .early = reorder_.early_bits()};
+  const delivery::Acknowledgement acknowledgement{.expected = reorder_.expected(),
+                                                  .window = assurance_->receive_window,
+                                                  .early = reorder_.early_bits()};
   return send_unnumbered(ControlClass::acknowledgement,
                          std::as_bytes(std::span(&acknowledgement, 1)));
 }

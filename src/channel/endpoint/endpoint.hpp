@@ -209,6 +209,10 @@ class Endpoint {
   // Where frames are acknowledged:
   void note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_bytes);
   void note_delivered();
+  /// This endpoint has something to do at DEADLINE: 0 at once, never_ns not at all.
+  void expect(std::uint64_t deadline_ns) {
+    assurance_->timers.expect(*this, assurance_->timer_state, deadline_ns);
+  }
   /// The peer shall hear soon what we have: something about its frames is not as it should be.
   void hurry();
   void on_acknowledged(const delivery::Acknowledgement& acknowledgement);
@@ -240,9 +244,6 @@ class Endpoint {
   std::deque<Waiting> fifo_;
   delivery::ReorderBuffer reorder_;
   std::unique_ptr<Assurance> assurance_;  // null: the link loses nothing
-  std::uint32_t receive_window_ = 0;      // frames that the peer may have on its way
-  Timers* timers_ = nullptr;
-  TimerState timer_state_;
   std::array<base::ChannelCounters, transport::channel_kind_count> sent_{};
   std::array<base::ChannelCounters, transport::channel_kind_count> received_{};
   std::string loss_;

@@ -68,9 +68,7 @@ void EndpointTable::attach(Endpoint& endpoint, Link& link) {
   endpoint.link_ = &link;
   link.user = &endpoint;
   if (!link.may_lose_frames() || endpoint.assurance_) return;
-  endpoint.assurance_ = std::make_unique<Assurance>(environment_.assurance);
-  endpoint.receive_window_ = environment_.assurance.window_frames;
-  endpoint.timers_ = &timers_;
+  endpoint.assurance_ = std::make_unique<Assurance>(environment_.assurance, timers_);
   environment_.ledger->charge(memory::Account::endpoints, sizeof(Assurance));
 }
 
@@ -98,7 +96,7 @@ bool EndpointTable::progress() {
       return endpoint->link_ != nullptr || try_connect(*endpoint);
     });
   if (!timers_.is_idle()) [[unlikely]]
-    timers_.run([](Endpoint& endpoint) -> TimerState& { return endpoint.timer_state_; },
+    timers_.run([](Endpoint& endpoint) -> TimerState& { return endpoint.assurance_->timer_state; },
                 [](Endpoint& endpoint, std::uint64_t now_ns) { return endpoint.serve(now_ns); });
   return moved;
 }

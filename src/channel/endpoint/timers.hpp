@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "delivery/retransmit/send_window.hpp"
+#include "base/time.hpp"
 
 namespace hawser::channel {
 
-using delivery::never_ns;
+using base::never_ns;
 
 class Endpoint;
 

@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "delivery/retransmit/send_window.hpp"
+#include "base/time.hpp"
 
 namespace hawser::delivery {
+
+using base::never_ns;
 
 class Acknowledger {
  public:

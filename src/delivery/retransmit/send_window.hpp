@@ -19,14 +19,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
 
 #include "base/assert.hpp"
+#include "base/time.hpp"
 #include "delivery/retransmit/acknowledgement.hpp"
 
 namespace hawser::delivery {
 
-inline constexpr std::uint64_t never_ns = std::numeric_limits<std::uint64_t>::max();
+using base::never_ns;
 
 /// A frame on its way.
 struct SentFrame {

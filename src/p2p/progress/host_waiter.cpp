@@ -15,11 +15,11 @@ base::Result<void> HostWaiter::add_descriptor(int descriptor) {
 }
 
 void HostWaiter::sleep_on_descriptors(std::uint32_t ticket, std::uint64_t deadline_ns) {
+  // 0 where it does not matter: then the limit stays none.
   const std::uint64_t now = deadline_ns == never_ns ? 0 : now_ns();
   // A wake-up after this look has rung the bell.
   if (!sleeper_.is_current(ticket) || now >= deadline_ns) return;
-  platform::wait_for_any(descriptors_,
-                         deadline_ns == never_ns ? platform::never_ends : deadline_ns - now);
+  platform::wait_for_any(descriptors_, deadline_ns - now);
   bell_->silence();
 }
 

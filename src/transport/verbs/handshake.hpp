@@ -27,9 +27,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+
+#include "base/time.hpp"
 
 namespace hawser::transport::verbs {
+
+using base::never_ns;
 
 struct HandshakeMessage {
   enum class Kind : std::uint8_t { none, ask, grant, refuse, confirm, close, closed };
@@ -40,7 +43,6 @@ struct HandshakeMessage {
 
 class Handshake {
  public:
-  static constexpr std::uint64_t never_ns = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint64_t interval_ns_min = 2'000'000;
   static constexpr std::uint64_t interval_ns_max = 1'000'000'000;
 

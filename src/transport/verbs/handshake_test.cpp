@@ -124,7 +124,7 @@ TEST_F(TwoSides, AQuestionBecomesAConnection) {
   expect_open();
   EXPECT_EQ(low.questions, 1);
   EXPECT_EQ(high.questions, 0);
-  EXPECT_EQ(low.handshake.deadline_ns(), Handshake::never_ns);
+  EXPECT_EQ(low.handshake.deadline_ns(), never_ns);
 }
 
 TEST_F(TwoSides, TwoQuestionsAtOnceBecomeOneConnection) {

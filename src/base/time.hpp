@@ -1,0 +1,13 @@
+// Times are nanoseconds of a clock that never goes back; who owns the clock is said where one is
+// used.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace hawser::base {
+
+/// No deadline.
+inline constexpr std::uint64_t never_ns = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace hawser::base
