@@ -78,12 +78,12 @@ bool SimLink::send_once(ChannelKind kind, std::span<const std::byte> frame) {
   return true;
 }
 
-bool SimLink::resend(ChannelKind kind, std::byte* frame, std::size_t bytes) {
+Link::Resent SimLink::resend(ChannelKind kind, std::byte* frame, std::size_t bytes) {
   HAWSER_ASSERT(kind == ChannelKind::ud_send && kept_.contains(frame));
-  if (!network_.claim_room(self_, peer_, kind)) return false;
+  if (!network_.claim_room(self_, peer_, kind)) return Resent::no_room;
   ++network_.probes().datagrams_sent_again;
   send_copy(frame, bytes);
-  return true;
+  return Resent::sent;
 }
 
 void SimLink::release(ChannelKind kind, std::byte* frame) {

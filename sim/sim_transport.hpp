@@ -35,7 +35,7 @@ class SimLink final : public transport::Link {
   bool recall(ChannelKind kind) override;
   [[nodiscard]] bool may_lose_frames() const override;
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
-  bool resend(ChannelKind kind, std::byte* frame, std::size_t bytes) override;
+  Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes) override;
   void release(ChannelKind kind, std::byte* frame) override;
   [[nodiscard]] bool is_away() const override;
   std::span<const std::byte> front(ChannelKind kind) override;

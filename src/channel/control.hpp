@@ -14,6 +14,7 @@
 //   +---------------------------------------------------------------+
 // question (not sequenced): nothing; the receiver shall send an acknowledgement
 // parting (sequenced): nothing; the sender's last frame, unless it comes back
+// (transport::void_frame_class, 0xff, sequenced: nothing at all; it has but a number)
 //
 // All fields are little-endian.
 #pragma once

@@ -48,6 +48,8 @@ Result<void> Process::open_transports() {
     if (!address) return address.error();
     HAWSER_TRY(bootstrap().publish(transport->name(), *address));
     endpoints_.add_transport(*transport);
+    if (const std::size_t frame = transport->datagram_bytes_max(); frame > 0)
+      HAWSER_TRY(policy_.set_ud_max(frame - p2p::wire::eager_overhead));
   }
   surroundings_->on_published();
   return {};

@@ -113,6 +113,21 @@ void register_channel(base::ParameterRegistry& registry, channel::PolicySettings
                 .max = 65536});
 }
 
+void register_connections(base::ParameterRegistry& registry, channel::PolicySettings& channel) {
+  registry.add("channel.connections_max", &channel.connections_max,
+               {.sentence = "Peers with which a process has a reliable connection (rc_send, "
+                            "rc_rdma) at a time.",
+                .unit = "connections",
+                .min = 0,
+                .max = 65536});
+  registry.add("channel.fast_paths_max", &channel.fast_paths_max,
+               {.sentence = "Connected peers whose memory a process writes small frames into, and "
+                            "as many that write into its own, which it has to poll.",
+                .unit = "rings",
+                .min = 0,
+                .max = 65536});
+}
+
 void register_delivery(base::ParameterRegistry& registry, channel::AssuranceSettings& delivery) {
   registry.add("delivery.window_frames", &delivery.window_frames,
                {.sentence = "Frames that a peer may have on its way to us over channels that may "
@@ -263,6 +278,7 @@ void register_all_parameters(base::ParameterRegistry& registry, Settings& settin
   register_shm(registry, settings.shm);
   register_verbs(registry, settings.verbs);
   register_channel(registry, settings.channel);
+  register_connections(registry, settings.channel);
   register_delivery(registry, settings.delivery);
   register_p2p(registry, settings.p2p);
   register_wait(registry, settings.wait);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transport/transport.hpp"
@@ -67,6 +68,10 @@ class RecordingSink : public Sink {
   void on_channel_refused(Link&, ChannelKind) override { ++refused; }
   void on_channel_given_back(Link&, ChannelKind) override { ++given_back; }
   void on_channel_recalled(Link&, ChannelKind) override { ++recalled; }
+  void on_undelivered(Link&, ChannelSet kinds) override { undelivered.push_back(kinds); }
+  void on_operation_done(Link&, std::uint64_t token, bool was_done) override {
+    operations.emplace_back(token, was_done);
+  }
   void on_lost(Link&, std::string_view cause) override { lost.emplace_back(cause); }
 
   bool grants = true;
@@ -74,6 +79,8 @@ class RecordingSink : public Sink {
   std::vector<Link*> links;
   std::vector<Identity> peers;
   std::vector<std::string> lost;
+  std::vector<ChannelSet> undelivered;
+  std::vector<std::pair<std::uint64_t, bool>> operations;
   int damaged = 0;
   int asked = 0;
   int channels_changed = 0;

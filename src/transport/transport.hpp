@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@
 #include "base/copy.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "platform/process.hpp"
 
 namespace hawser::transport {
@@ -35,6 +37,10 @@ using base::Identity;
 using base::Result;
 using platform::MemoryPiece;
 
+/// A frame that begins with this byte says nothing (see Sink::on_operation_done). All others mean
+/// something to the layers above alone.
+inline constexpr std::byte void_frame_class{0xff};
+
 /// Kinds of channels over all transports. A name says who shares it and what a send costs.
 enum class ChannelKind : std::uint8_t {
   self,          // frames to this very process
@@ -43,23 +49,38 @@ enum class ChannelKind : std::uint8_t {
   single_copy,   // no frames: the receiver copies straight out of the sender's memory
   ud_send,       // datagrams, which may be lost: one queue pair per process, for all its peers
   copy,          // no frames of its own: long messages in pieces, by whatever carries frames
+  rc_send,       // frames over a reliable connection into buffers that all peers share
+  rc_fast_path,  // frames written into a ring of its own in the receiver's memory, which that polls
+  rc_rdma,       // operations on the program's memory over the connection, and frames behind them
   count_
 };
 inline constexpr std::size_t channel_kind_count = static_cast<std::size_t>(ChannelKind::count_);
 
 constexpr std::string_view channel_name(ChannelKind kind) {
   constexpr std::array<std::string_view, channel_kind_count> names = {
-      "self", "shared_queue", "ring", "single_copy", "ud_send", "copy"};
+      "self", "shared_queue", "ring",         "single_copy", "ud_send",
+      "copy", "rc_send",      "rc_fast_path", "rc_rdma"};
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// Frames can be reserved in a channel of KIND.
+/// Messages can travel in frames of a channel of KIND.
 constexpr bool carries_frames(ChannelKind kind) {
-  return kind != ChannelKind::single_copy && kind != ChannelKind::copy;
+  return kind != ChannelKind::single_copy && kind != ChannelKind::copy &&
+         kind != ChannelKind::rc_rdma;
 }
-/// A frame of KIND that was committed may be lost or come twice: it stays where it is until
-/// Link::release().
+/// A frame of KIND that was committed may be lost or come twice.
 constexpr bool may_lose_frames(ChannelKind kind) { return kind == ChannelKind::ud_send; }
+/// A frame of KIND that was committed stays where it is until Link::release(), so that it can be
+/// sent again, should it be lost or the channel break.
+constexpr bool keeps_frames(ChannelKind kind) {
+  return kind == ChannelKind::ud_send || kind == ChannelKind::rc_send ||
+         kind == ChannelKind::rc_fast_path || kind == ChannelKind::rc_rdma;
+}
+/// The kinds that a peer has to earn. What is built upon another one stands behind it.
+inline constexpr std::array earned_kinds = {ChannelKind::ring, ChannelKind::rc_send,
+                                            ChannelKind::rc_fast_path};
+/// One channel of KIND serves both directions, whoever asked for it, and either side ends it.
+constexpr bool is_mutual(ChannelKind kind) { return kind == ChannelKind::rc_send; }
 
 /// A set of channel kinds.
 class ChannelSet {
@@ -78,6 +99,32 @@ class ChannelSet {
  private:
   static constexpr std::uint32_t bit(ChannelKind kind) { return 1U << static_cast<unsigned>(kind); }
   std::uint32_t bits_ = 0;
+};
+
+/// Memory of this process that a link's adapter may reach: as long as this lives.
+class HeldMemory {
+ public:
+  HeldMemory() = default;
+  HeldMemory(const HeldMemory&) = delete;
+  HeldMemory& operator=(const HeldMemory&) = delete;
+  virtual ~HeldMemory() = default;
+  /// What the peer's operations on it need besides its address.
+  [[nodiscard]] virtual std::uint32_t remote_key() const = 0;
+  /// The same for our own operations.
+  [[nodiscard]] virtual std::uint32_t local_key() const = 0;
+};
+
+/// A copy between this process's memory and the peer's, done by the adapter.
+struct Operation {
+  enum class Kind : std::uint8_t { get, put };
+  Kind kind = Kind::get;
+  bool is_chained = false;
+  std::uint64_t local_address = 0;
+  std::uint32_t local_key = 0;
+  std::uint32_t remote_key = 0;
+  std::uint64_t remote_address = 0;
+  std::size_t bytes = 0;
+  std::uint64_t token = 0;  // for Sink::on_operation_done
 };
 
 class Link {
@@ -104,6 +151,8 @@ class Link {
 
   /// Some channel of this link may lose frames: all frames of the link have to be acknowledged.
   [[nodiscard]] virtual bool may_lose_frames() const { return false; }
+  /// Frames that the peer may have on its way to us and find room for.
+  [[nodiscard]] virtual std::uint32_t receive_window() const { return ~std::uint32_t{0}; }
   /// Sends a short FRAME (at most 64 bytes) that nobody misses if it is lost: it is kept by nobody,
   /// and finds room where frames that wait for an answer have taken all there is. False: not now.
   virtual bool send_once(ChannelKind kind, std::span<const std::byte> frame) {
@@ -113,19 +162,27 @@ class Link {
     commit(kind);
     return true;
   }
-  /// Sends a FRAME of BYTES that was committed to KIND, a channel that may lose frames, once more.
-  /// False: there is no room now.
-  virtual bool resend(ChannelKind, std::byte* /*frame*/, std::size_t /*bytes*/) { return false; }
+  enum class Resent : std::uint8_t {
+    sent,
+    no_room,    // now
+    under_way,  // by a channel that loses nothing: sending it again would be for nothing
+  };
+  /// Sends a FRAME of BYTES that was committed to KIND, a channel that keeps frames, once more.
+  virtual Resent resend(ChannelKind, std::byte* /*frame*/, std::size_t /*bytes*/) {
+    return Resent::no_room;
+  }
   /// Such a FRAME is not needed any more; its last sending may still be under way.
   virtual void release(ChannelKind, std::byte* /*frame*/) {}
 
   /// The kinds of channels that ask() may bring.
   [[nodiscard]] ChannelSet earnable() const { return earnable_; }
   /// Asks the peer for a channel; the answer is Sink::on_channels_changed or on_channel_refused.
-  /// False if even the question found no room now: ask again later.
+  /// False if even the question found no room now: ask again later, unless earnable() lacks the
+  /// kind since: then this side can't have it.
   virtual bool ask(ChannelKind kind) = 0;
   /// Gives up an earned channel, which is gone at once; what was committed to it still arrives.
-  /// The peer hears on_channel_given_back. False if the notice found no room now: nothing changed.
+  /// The peer hears on_channel_given_back, and so do we where the channel is mutual, once what it
+  /// took is free. False if the notice found no room now: nothing changed.
   virtual bool give_back(ChannelKind kind) = 0;
   /// Asks the peer to give back a channel that we granted; it hears on_channel_recalled. Does
   /// nothing where we granted none. False as above.
@@ -147,6 +204,19 @@ class Link {
   /// refused once, the channel is gone.
   virtual std::int64_t get(std::span<const MemoryPiece> local,
                            std::span<const MemoryPiece> remote) = 0;
+
+  // Operations on the program's memory (channel rc_rdma).
+
+  /// BYTES of this process's memory from ADDRESS on, for operations of this link's adapter, until
+  /// it is let go. MPI_ERR_NO_MEM: not now; other errors: not this memory.
+  virtual Result<std::unique_ptr<HeldMemory>> hold(std::uint64_t /*address*/,
+                                                   std::size_t /*bytes*/) {
+    return Error(ErrorClass::unsupported_operation, "this link has no operations on memory");
+  }
+  /// Starts an operation on memory that stays held until Sink::on_operation_done, which follows
+  /// whatever happens. Those that are chained leave with the next frame that is committed to
+  /// rc_rdma, or the next operation that is not chained, and arrive before it. False: no room now.
+  virtual bool start(const Operation&) { return false; }
 
   /// For the sink alone.
   void* user = nullptr;
@@ -173,6 +243,12 @@ class Sink {
   virtual void on_channel_given_back(Link& link, ChannelKind kind) = 0;
   /// The peer wants back the memory of a channel that it granted.
   virtual void on_channel_recalled(Link& link, ChannelKind kind) = 0;
+  /// Channels of KINDS broke: what was committed to them and is not released may not arrive, unless
+  /// it is sent again.
+  virtual void on_undelivered(Link& link, ChannelSet kinds) = 0;
+  /// An operation (Link::start) has ended: WAS_DONE, or it may have copied a part, or nothing. A
+  /// frame that was chained behind one that was not done arrives as one that says nothing.
+  virtual void on_operation_done(Link& link, std::uint64_t token, bool was_done) = 0;
   /// The peer is gone; nothing more will arrive or leave on this link.
   virtual void on_lost(Link& link, std::string_view cause) = 0;
 };
@@ -199,6 +275,11 @@ class Transport {
   [[nodiscard]] virtual int descriptor() const { return -1; }
   /// Called before this process looks for work once more and then sleeps.
   virtual void arm() {}
+  /// When progress() has something to do by itself, in nanoseconds of the clock: 0 at once,
+  /// never_ns not at all.
+  [[nodiscard]] virtual std::uint64_t deadline_ns() const { return base::never_ns; }
+  /// The largest frame of a channel that all its peers share, if that loses frames; else 0.
+  [[nodiscard]] virtual std::size_t datagram_bytes_max() const { return 0; }
 };
 
 }  // namespace hawser::transport

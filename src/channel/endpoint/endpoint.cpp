@@ -59,23 +59,25 @@ void Endpoint::drop_waiting(FrameHandler& handler) {
 
 void Endpoint::use_table(const SendTable& table) {
   table_ = &table;
-  const ChannelSet channels = link_->channels();
+  const auto has = [channels = link_->channels()](ChannelKind kind) { return channels.has(kind); };
   for (std::size_t kind = 0; kind < transport::channel_kind_count; ++kind)
     frame_bytes_max_[kind] = link_->frame_bytes_max(static_cast<ChannelKind>(kind));
-  for (const ChannelKind kind :
-       {ChannelKind::ring, ChannelKind::shared_queue, ChannelKind::self, ChannelKind::ud_send})
-    if (channels.has(kind)) {
-      frame_channel_ = kind;
-      return;
-    }
+  constexpr std::array by_latency = {ChannelKind::ring,    ChannelKind::shared_queue,
+                                     ChannelKind::self,    ChannelKind::rc_fast_path,
+                                     ChannelKind::rc_send, ChannelKind::ud_send};
+  frame_channel_ = *std::ranges::find_if(by_latency, has);
+  bulk_channel_ = frame_channel_;
+  for (const ChannelKind kind : by_latency)
+    if (has(kind) && frame_bytes_max(kind) > frame_bytes_max(bulk_channel_)) bulk_channel_ = kind;
 }
 
 void Endpoint::note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_bytes) {
   const delivery::SentFrame sent{
       .sequence = next_sequence_ - 1,
       .bytes = static_cast<std::uint32_t>(frame_bytes),
-      .frame = transport::may_lose_frames(kind) ? frame : nullptr,
+      .frame = transport::keeps_frames(kind) ? frame : nullptr,
       .channel = static_cast<std::uint8_t>(kind),
+      .may_be_lost = transport::may_lose_frames(kind),
   };
   assurance_->window.add(sent, assurance_->timers.now_ns());
   expect(assurance_->deadline_ns());
@@ -110,14 +112,20 @@ std::uint64_t Endpoint::serve(std::uint64_t now_ns) {
 }
 
 bool Endpoint::send_again(const delivery::SentFrame& sent) {
-  if (sent.frame == nullptr) return send_unnumbered(ControlClass::question, {});
-  return link_->resend(static_cast<ChannelKind>(sent.channel), sent.frame, sent.bytes);
+  const Link::Resent resent =
+      sent.frame == nullptr
+          ? Link::Resent::under_way
+          : link_->resend(static_cast<ChannelKind>(sent.channel), sent.frame, sent.bytes);
+  // What is under way will arrive; what the peer says of it may have been lost.
+  if (resent == Link::Resent::under_way) return send_unnumbered(ControlClass::question, {});
+  return resent == Link::Resent::sent;
 }
 
 bool Endpoint::send_acknowledgement() {
-  const delivery::Acknowledgement acknowledgement{.expected = reorder_.expected(),
-                                                  .window = assurance_->receive_window,
-                                                  .early = reorder_.early_bits()};
+  const delivery::Acknowledgement acknowledgement{
+      .expected = reorder_.expected(),
+      .window = std::min(assurance_->receive_window, link_->receive_window()),
+      .early = reorder_.early_bits()};
   return send_unnumbered(ControlClass::acknowledgement,
                          std::as_bytes(std::span(&acknowledgement, 1)));
 }
@@ -136,6 +144,24 @@ void Endpoint::drop_sent() {
   assurance_->window.clear([&](const delivery::SentFrame& sent) {
     link_->release(static_cast<ChannelKind>(sent.channel), sent.frame);
   });
+}
+
+void Endpoint::on_undelivered(transport::ChannelSet kinds) {
+  if (!assurance_) return;
+  for (std::uint8_t kind = 0; kind < transport::channel_kind_count; ++kind)
+    if (kinds.has(static_cast<ChannelKind>(kind))) assurance_->window.on_broken(kind);
+  expect(assurance_->deadline_ns());
+}
+
+Endpoint::Earning& Endpoint::earning(ChannelKind kind) {
+  const auto* const place = std::ranges::find(transport::earned_kinds, kind);
+  return earnings_.at(static_cast<std::size_t>(place - transport::earned_kinds.begin()));
+}
+
+std::uint64_t Endpoint::activity() const {
+  std::uint64_t messages = messages_;
+  for (const base::ChannelCounters& each : received_) messages += each.messages;
+  return messages;
 }
 
 void Endpoint::part() {

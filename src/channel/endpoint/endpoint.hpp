@@ -55,6 +55,8 @@ class FrameHandler {
   /// its turn. It is forgotten afterwards, also if the endpoint is lost.
   virtual bool on_turn(void* message) = 0;
   virtual void on_lost(Endpoint& endpoint) = 0;
+  /// See Sink::on_operation_done.
+  virtual void on_operation_done(Endpoint& peer, std::uint64_t token, bool was_done) = 0;
 };
 
 enum class Sequencing : std::uint8_t { none = 0, ordered = FramePrefix::sequenced };
@@ -85,8 +87,10 @@ class Endpoint {
     return table_->select(message_bytes);
   }
   [[nodiscard]] bool has(ChannelKind kind) const { return link_->channels().has(kind); }
-  /// The channel that takes any frame of at most frame_bytes_guaranteed.
+  /// The channel that takes any frame of at most frame_bytes_guaranteed soonest.
   [[nodiscard]] ChannelKind frame_channel() const { return frame_channel_; }
+  /// The channel with the longest frames.
+  [[nodiscard]] ChannelKind bulk_channel() const { return bulk_channel_; }
   /// Of payload and header together, on a channel that the endpoint has.
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const {
     return frame_bytes_max_[static_cast<std::size_t>(kind)];
@@ -179,6 +183,11 @@ class Endpoint {
  private:
   friend class EndpointTable;
 
+  /// How far it is with one of transport::earned_kinds.
+  struct Earning {
+    std::uint64_t from_messages = 0;  // nothing before, whatever the rules say
+    bool is_asked = false;            // and not refused or given back since
+  };
   /// A control frame or a message.
   struct Waiting {
     std::unique_ptr<std::byte[]> frame;
@@ -225,20 +234,29 @@ class Endpoint {
   /// Sends our last frame, now or later.
   void part();
   void drop_sent();
+  void on_undelivered(transport::ChannelSet kinds);
+
+  Earning& earning(ChannelKind kind);
+  /// The policy shall look at this peer again at MESSAGES, if not before.
+  void look_again_at(std::uint64_t messages) {
+    next_look_messages_ = std::min(next_look_messages_, messages);
+  }
+  /// Messages of whatever way that crossed the channels between the peer and us.
+  [[nodiscard]] std::uint64_t activity() const;
 
   const Identity identity_;
   const bool same_host_;
   memory::Ledger& ledger_;
   Link* link_ = nullptr;
-  const SendTable* table_ = nullptr;                       // null until the link has channels
-  ChannelKind frame_channel_ = ChannelKind::shared_queue;  // for frames of guaranteed size
+  const SendTable* table_ = nullptr;  // null until the link has channels
+  ChannelKind frame_channel_ = ChannelKind::shared_queue;
+  ChannelKind bulk_channel_ = ChannelKind::shared_queue;
   std::array<std::size_t, transport::channel_kind_count> frame_bytes_max_{};  // as the link says
   std::uint32_t next_sequence_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t next_look_messages_ = 0;
-  std::uint64_t earns_from_messages_ = 0;  // nothing before, whatever the rules say
-  bool ring_asked_ = false;                // and not refused or given back since
-  bool listed_ = false;                    // in the table's list of endpoints with frames that wait
+  std::array<Earning, transport::earned_kinds.size()> earnings_{};
+  bool listed_ = false;  // in the table's list of endpoints with frames that wait
   bool lost_ = false;
   bool has_waiting_ = false;  // in the FIFO, and it is not their turn
   std::deque<Waiting> fifo_;

@@ -15,10 +15,6 @@ constexpr std::uint64_t refused_messages = 64;
 
 Endpoint& endpoint_of(Link& link) { return *static_cast<Endpoint*>(link.user); }
 
-std::uint64_t ring_arrivals(const Endpoint& endpoint) {
-  return endpoint.received(ChannelKind::ring).messages;
-}
-
 }  // namespace
 
 Endpoint& EndpointTable::find_or_make(const Identity& peer) {
@@ -101,7 +97,11 @@ bool EndpointTable::progress() {
   return moved;
 }
 
-std::uint64_t EndpointTable::deadline_ns() const { return timers_.deadline_ns(); }
+std::uint64_t EndpointTable::deadline_ns() const {
+  std::uint64_t first = timers_.deadline_ns();
+  for (const Transport* transport : transports_) first = std::min(first, transport->deadline_ns());
+  return first;
+}
 
 void EndpointTable::arm() {
   for (Transport* transport : transports_) transport->arm();
@@ -178,7 +178,7 @@ inline void EndpointTable::deliver(Endpoint& endpoint, ChannelKind kind,
 }
 
 void EndpointTable::on_control(Endpoint& endpoint, std::span<const std::byte> frame) {
-  if (!endpoint.assurance_) return;
+  if (!endpoint.assurance_ || frame.front() == transport::void_frame_class) return;
   switch (static_cast<ControlClass>(frame.front())) {
     case ControlClass::acknowledgement:
       if (const auto acknowledgement = parse_acknowledgement(frame.subspan(sizeof(FramePrefix))))
@@ -199,48 +199,94 @@ void EndpointTable::on_link(Link& link, const Identity& peer) {
   attach(known != nullptr ? *known : make(peer), link);
 }
 
-bool EndpointTable::on_channel_asked(Link& link, ChannelKind) {
+bool EndpointTable::on_channel_asked(Link& link, ChannelKind kind) {
   Endpoint& endpoint = endpoint_of(link);
-  if (granted_.reserve()) {
-    granted_.hold(endpoint);
+  Slots<Endpoint>& granted = slots_.granted(kind);
+  if (granted.reserve()) {
+    granted.hold(endpoint);
     return true;
   }
   // A full peer refuses; but who has lain idle shall make room for the next one that asks.
-  if (const Endpoint* idle = granted_.turn_away(endpoints_.size(), ring_arrivals))
-    idle->link_->recall(ChannelKind::ring);
+  const auto activity = [&](const Endpoint& each) {
+    return is_mutual(kind) ? each.activity() : each.received(kind).messages;
+  };
+  Endpoint* const idle = granted.turn_away(endpoints_.size(), activity);
+  if (idle == nullptr) return false;
+  if (is_mutual(kind)) {
+    give_back(*idle, kind);
+  } else {
+    idle->link_->recall(kind);
+  }
   return false;
 }
 
 void EndpointTable::on_channels_changed(Link& link) {
   Endpoint& endpoint = endpoint_of(link);
+  settle_slots(endpoint);
   if (link.channels().empty()) return;
-  if (link.channels().has(ChannelKind::ring) && !asked_.is_held_by(endpoint)) asked_.hold(endpoint);
   apply_policy(endpoint);
   endpoint.flush(*handler_);
   note_waiting(endpoint);
 }
 
-void EndpointTable::on_channel_refused(Link& link, ChannelKind) {
+void EndpointTable::settle_slots(Endpoint& endpoint) {
+  for (const ChannelKind kind : transport::earned_kinds) {
+    Slots<Endpoint>& asked = slots_.asked(kind);
+    const bool is_there = endpoint.link_->channels().has(kind);
+    const bool is_held = asked.is_held_by(endpoint);
+    if (is_there && !is_held) asked.hold(endpoint);
+    // The slot of a mutual channel is free when what it took is: on_channel_given_back().
+    if (is_there || !is_held || is_mutual(kind)) continue;
+    asked.let_go(endpoint);
+    endpoint.earning(kind) = {.from_messages = endpoint.messages_ + review_messages};
+  }
+}
+
+void EndpointTable::on_channel_refused(Link& link, ChannelKind kind) {
   // Another peer may have the slot meanwhile; this one asks again.
   Endpoint& endpoint = endpoint_of(link);
-  asked_.release();
-  endpoint.ring_asked_ = false;
-  endpoint.earns_from_messages_ = endpoint.messages_ + refused_messages;
+  slots_.asked(kind).release();
+  endpoint.earning(kind) = {.from_messages = endpoint.messages_ + refused_messages};
   apply_policy(endpoint);
 }
 
-void EndpointTable::on_channel_given_back(Link& link, ChannelKind) {
-  granted_.let_go(endpoint_of(link));
+void EndpointTable::on_channel_given_back(Link& link, ChannelKind kind) {
+  Endpoint& endpoint = endpoint_of(link);
+  if (!is_mutual(kind)) {
+    slots_.granted(kind).let_go(endpoint);
+    return;
+  }
+  free_asked(endpoint, kind);
+  endpoint.earning(kind) = {.from_messages = endpoint.messages_ + review_messages};
+  apply_policy(endpoint);
 }
 
-void EndpointTable::on_channel_recalled(Link& link, ChannelKind) {
-  give_back_ring(endpoint_of(link));
+/// The slot of a channel that ENDPOINT has or was asked for, if there is one.
+void EndpointTable::free_asked(Endpoint& endpoint, ChannelKind kind) {
+  Slots<Endpoint>& asked = slots_.asked(kind);
+  if (asked.is_held_by(endpoint)) {
+    asked.let_go(endpoint);
+  } else if (endpoint.earning(kind).is_asked) {
+    asked.release();
+  }
+}
+
+void EndpointTable::on_channel_recalled(Link& link, ChannelKind kind) {
+  give_back(endpoint_of(link), kind);
+}
+
+void EndpointTable::on_undelivered(Link& link, transport::ChannelSet kinds) {
+  endpoint_of(link).on_undelivered(kinds);
+}
+
+void EndpointTable::on_operation_done(Link& link, std::uint64_t token, bool was_done) {
+  handler_->on_operation_done(endpoint_of(link), token, was_done);
 }
 
 void EndpointTable::apply_policy(Endpoint& endpoint) {
   if (endpoint.link_ == nullptr || endpoint.link_->channels().empty()) return;
   refresh_table(endpoint);
-  earn_ring(endpoint);
+  for (const ChannelKind kind : transport::earned_kinds) earn(endpoint, kind);
 }
 
 void EndpointTable::on_policy_changed() {
@@ -255,49 +301,54 @@ void EndpointTable::refresh_table(Endpoint& endpoint) {
   endpoint.next_look_messages_ = table.valid_until_messages();
 }
 
-void EndpointTable::earn_ring(Endpoint& endpoint) {
-  const bool is_earnable = endpoint.link_->earnable().has(ChannelKind::ring);
-  if (!is_earnable || endpoint.link_->channels().has(ChannelKind::ring) || endpoint.ring_asked_)
+void EndpointTable::earn(Endpoint& endpoint, ChannelKind kind) {
+  const Endpoint::Earning& earning = endpoint.earning(kind);
+  // A mutual channel that is about to end still holds its slot.
+  if (!endpoint.link_->earnable().has(kind) || endpoint.link_->channels().has(kind) ||
+      earning.is_asked || slots_.asked(kind).is_held_by(endpoint))
     return;
-  const auto look_again_at = [&](std::uint64_t messages) {
-    endpoint.next_look_messages_ = std::min(endpoint.next_look_messages_, messages);
-  };
   const std::uint64_t earned_at =
-      std::max(environment_.policy->earned_at(ChannelKind::ring, endpoint.same_host_),
-               endpoint.earns_from_messages_);
-  if (endpoint.messages_ < earned_at) {
-    look_again_at(earned_at);
-    return;
-  }
-  // The slot is reserved before asking, so that the limit is never passed.
-  if (!reserve_ring()) {
-    look_again_at(endpoint.messages_ + review_messages);
-    return;
-  }
-  if (endpoint.link_->ask(ChannelKind::ring)) {
-    endpoint.ring_asked_ = true;
+      std::max(environment_.policy->earned_at(kind, endpoint.same_host_), earning.from_messages);
+  if (endpoint.messages_ >= earned_at) {
+    ask(endpoint, kind);
   } else {
-    asked_.release();
-    look_again_at(endpoint.messages_ + 1);
+    endpoint.look_again_at(earned_at);
   }
 }
 
-bool EndpointTable::reserve_ring() {
-  if (asked_.reserve()) return true;
-  const auto messages = [](const Endpoint& endpoint) { return endpoint.messages_; };
-  if (Endpoint* idle = asked_.turn_away(endpoints_.size(), messages)) give_back_ring(*idle);
-  return asked_.reserve();
+void EndpointTable::ask(Endpoint& endpoint, ChannelKind kind) {
+  // The slot is reserved before asking, so that the limit is never passed.
+  if (!reserve(kind)) {
+    endpoint.look_again_at(endpoint.messages_ + review_messages);
+    return;
+  }
+  endpoint.earning(kind).is_asked = endpoint.link_->ask(kind);
+  if (endpoint.earning(kind).is_asked) return;
+  slots_.asked(kind).release();
+  if (endpoint.link_->earnable().has(kind)) {
+    endpoint.look_again_at(endpoint.messages_ + 1);
+  } else {
+    slots_.asked(kind).close();
+  }
 }
 
-void EndpointTable::give_back_ring(Endpoint& endpoint) {
-  if (!endpoint.link_->channels().has(ChannelKind::ring)) return;
-  if (!endpoint.link_->give_back(ChannelKind::ring)) return;
-  asked_.let_go(endpoint);
-  endpoint.ring_asked_ = false;
+bool EndpointTable::reserve(ChannelKind kind) {
+  Slots<Endpoint>& asked = slots_.asked(kind);
+  if (asked.reserve()) return true;
+  const auto activity = [&](const Endpoint& each) {
+    return is_mutual(kind) ? each.activity() : each.messages_;
+  };
+  if (Endpoint* const idle = asked.turn_away(endpoints_.size(), activity)) give_back(*idle, kind);
+  return asked.reserve();
+}
+
+void EndpointTable::give_back(Endpoint& endpoint, ChannelKind kind) {
+  if (!endpoint.link_->channels().has(kind)) return;
+  if (!endpoint.link_->give_back(kind)) return;
+  settle_slots(endpoint);
   // Earned anew.
-  endpoint.earns_from_messages_ = endpoint.messages_ + review_messages;
-  refresh_table(endpoint);
-  earn_ring(endpoint);
+  endpoint.earning(kind) = {.from_messages = endpoint.messages_ + review_messages};
+  apply_policy(endpoint);
 }
 
 void EndpointTable::on_lost(Link& link, std::string_view cause) { lose(endpoint_of(link), cause); }
@@ -306,12 +357,10 @@ void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   if (endpoint.lost_) return;
   endpoint.lost_ = true;
   endpoint.table_ = nullptr;
-  if (asked_.is_held_by(endpoint)) {
-    asked_.let_go(endpoint);
-  } else if (endpoint.ring_asked_) {
-    asked_.release();
+  for (const ChannelKind kind : transport::earned_kinds) {
+    free_asked(endpoint, kind);
+    slots_.granted(kind).let_go(endpoint);
   }
-  granted_.let_go(endpoint);
   endpoint.loss_ = fmt::format("process {} is not reachable: {}", endpoint.identity_.index, cause);
   endpoint.drop_waiting(*handler_);
   endpoint.drop_sent();

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
+#include "channel/endpoint/dedicated_slots.hpp"
 #include "channel/endpoint/endpoint.hpp"
-#include "channel/policy/slots.hpp"
 
 namespace hawser::channel {
 
@@ -34,10 +34,7 @@ class EndpointTable final : public Sink {
     std::function<std::uint64_t()> clock;  // nanoseconds
   };
   explicit EndpointTable(const Environment& environment)
-      : environment_(environment),
-        timers_(environment.clock),
-        asked_(environment.settings.rings_asked_max),
-        granted_(environment.settings.rings_granted_max) {}
+      : environment_(environment), timers_(environment.clock), slots_(environment.settings) {}
 
   /// In the order in which they are asked for an address: the first that a peer published wins.
   void add_transport(Transport& transport) { transports_.push_back(&transport); }
@@ -84,6 +81,8 @@ class EndpointTable final : public Sink {
   void on_channel_refused(Link& link, ChannelKind kind) override;
   void on_channel_given_back(Link& link, ChannelKind kind) override;
   void on_channel_recalled(Link& link, ChannelKind kind) override;
+  void on_undelivered(Link& link, transport::ChannelSet kinds) override;
+  void on_operation_done(Link& link, std::uint64_t token, bool was_done) override;
   void on_lost(Link& link, std::string_view cause) override;
 
  private:
@@ -93,10 +92,14 @@ class EndpointTable final : public Sink {
   void lose(Endpoint& endpoint, std::string_view cause);
   /// The send table that holds for ENDPOINT's channels now.
   void refresh_table(Endpoint& endpoint);
-  /// Asks for a ring to ENDPOINT if it has earned one.
-  void earn_ring(Endpoint& endpoint);
-  bool reserve_ring();
-  void give_back_ring(Endpoint& endpoint);
+  /// Asks for a channel of KIND to ENDPOINT if it has earned one.
+  void earn(Endpoint& endpoint, ChannelKind kind);
+  bool reserve(ChannelKind kind);
+  void ask(Endpoint& endpoint, ChannelKind kind);
+  void give_back(Endpoint& endpoint, ChannelKind kind);
+  void free_asked(Endpoint& endpoint, ChannelKind kind);
+  /// Slots follow the channels that ENDPOINT has.
+  void settle_slots(Endpoint& endpoint);
   void attach(Endpoint& endpoint, Link& link);
   void deliver(Endpoint& endpoint, ChannelKind kind, std::span<const std::byte> frame);
   void deliver_early(Endpoint& endpoint, ChannelKind kind);
@@ -112,8 +115,7 @@ class EndpointTable final : public Sink {
   std::unordered_map<Identity, std::unique_ptr<Endpoint>> endpoints_;
   std::vector<Endpoint*> unresolved_;  // whose address is not published yet
   std::vector<Endpoint*> waiting_;     // with frames in their FIFO
-  Slots<Endpoint> asked_;              // rings to peers
-  Slots<Endpoint> granted_;            // rings from peers, in our memory
+  DedicatedSlots slots_;
   std::uint32_t busy_rounds_ = 0;
 };
 

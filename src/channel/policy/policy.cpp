@@ -88,9 +88,12 @@ Result<void> check_earn_rules(const std::vector<Rule>& rules) {
     };
     if (rule.asks(Quantity::size))
       return refuse("a peer earns a channel, not a message; ask for messages instead of size");
-    if (rule.kind != ChannelKind::ring)
-      return refuse(fmt::format("'{}' is there without being earned; only 'ring' is earned",
-                                transport::channel_name(rule.kind)));
+    if (rule.kind == ChannelKind::rc_rdma) return refuse("'rc_rdma' comes with 'rc_send'");
+    if (std::ranges::find(transport::earned_kinds, rule.kind) == transport::earned_kinds.end())
+      return refuse(
+          fmt::format("'{}' is there without being earned; earned are ring, rc_send and "
+                      "rc_fast_path",
+                      transport::channel_name(rule.kind)));
   }
   return check_reachable("channel.earn_rules", rules);
 }
@@ -113,6 +116,7 @@ ChannelKind last_resort(ChannelSet channels) {
 }  // namespace
 
 struct Policy::State {
+  PolicySettings settings;
   std::vector<Rule> send_rules;
   std::vector<Rule> earn_rules;
   Situation fixed;
@@ -186,14 +190,17 @@ Policy& Policy::operator=(Policy&&) noexcept = default;
 
 Result<Policy> Policy::parse(const PolicySettings& settings, const Situation& situation) {
   auto state = std::make_unique<State>();
-  Result<std::vector<Rule>> send = parse_rules("channel.send_rules", settings.send_rules);
+  Result<std::vector<Rule>> send =
+      parse_rules("channel.send_rules", settings.send_rules, situation.ud_max);
   if (!send) return send.take_error();
   HAWSER_TRY(check_send_rules(*send));
-  Result<std::vector<Rule>> earn = parse_rules("channel.earn_rules", settings.earn_rules);
+  Result<std::vector<Rule>> earn =
+      parse_rules("channel.earn_rules", settings.earn_rules, situation.ud_max);
   if (!earn) return earn.take_error();
   HAWSER_TRY(check_earn_rules(*earn));
   state->send_rules = std::move(*send);
   state->earn_rules = std::move(*earn);
+  state->settings = settings;
   state->fixed = situation;
   state->sizes = breakpoints(state->send_rules, Quantity::size);
   state->stages = breakpoints(state->send_rules, Quantity::messages);
@@ -205,6 +212,12 @@ Result<void> Policy::change(const PolicySettings& settings) {
   if (!changed) return changed.take_error();
   *this = std::move(*changed);
   return {};
+}
+
+Result<void> Policy::set_ud_max(std::uint64_t bytes) {
+  state_->fixed.ud_max = bytes;
+  const PolicySettings settings = state_->settings;
+  return change(settings);
 }
 
 const SendTable& Policy::table(ChannelSet channels, bool same_host, std::uint64_t messages) {

@@ -9,17 +9,24 @@
 //                        true -> single_copy
 //                        true -> ring
 //                        true -> shared_queue
+//                        size <= 2048 -> rc_fast_path
+//                        size <= ud_max -> ud_send
+//                        size <= 8192 -> rc_send
+//                        true -> rc_rdma
 //                        true -> ud_send
 //   channel.earn_rules   messages >= 16 -> ring
+//                        messages >= 16 -> rc_send
+//                        messages >= 16 -> rc_fast_path
 //
 // A condition is `true`, or comparisons (<=, <, >=, >, ==) of size (bytes of the message, with K,
-// M, G), ranks (in the job) and messages (sent to this peer so far), or the bare words same_host
-// and oversubscribed (ranks on this host outnumber its cores), also with `not`; joined by `and`. A
-// send rule applies only where its channel exists (`copy` exists everywhere); the last one must be
-// `true` with a channel that all peers of some transport have, and none may stand where it is never
-// reached. Where no rule applies (to this very process, say, which has no shared queue) the first
-// channel that carries frames does. The chain is compiled into size-class tables, one per set of
-// existing channels and stage of `messages`, shared by all endpoints alike.
+// M, G, or ud_max: what fits into one datagram), ranks (in the job) and messages (sent to this peer
+// so far), or the bare words same_host and oversubscribed (ranks on this host outnumber its cores),
+// also with `not`; joined by `and`. A send rule applies only where its channel exists (`copy`
+// exists everywhere); the last one must be `true` with a channel that all peers of some transport
+// have, and none may stand where it is never reached. Where no rule applies (to this very process,
+// say, which has no shared queue) the first channel that carries frames does. The chain is compiled
+// into size-class tables, one per set of existing channels and stage of `messages`, shared by all
+// endpoints alike.
 //
 // Ownership: one Policy per process; endpoints point into its tables, and ask for theirs again when
 //            it has changed.
@@ -46,10 +53,14 @@ struct PolicySettings {
   std::string send_rules =
       "size <= 32K -> self; size <= 8192 -> ring; size <= 448 -> shared_queue; "
       "not oversubscribed -> ring; true -> single_copy; true -> ring; true -> "
-      "shared_queue; true -> ud_send";
-  std::string earn_rules = "messages >= 16 -> ring";
+      "shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; size <= 8192 -> "
+      "rc_send; true -> rc_rdma; true -> ud_send";
+  std::string earn_rules =
+      "messages >= 16 -> ring; messages >= 16 -> rc_send; messages >= 16 -> rc_fast_path";
   std::int64_t rings_asked_max = 16;    // rings to peers that this process asks for
   std::int64_t rings_granted_max = 16;  // rings that this process grants to peers
+  std::int64_t connections_max = 16;    // peers with a reliable connection
+  std::int64_t fast_paths_max = 8;      // that it asks for, and as many that it grants
 };
 
 /// The compiled send chain of one channel set: the channel of a message by its size.
@@ -78,6 +89,7 @@ class SendTable {
 struct Situation {
   std::uint32_t ranks = 1;      // in the job
   bool oversubscribed = false;  // ranks on this host outnumber its cores
+  std::uint64_t ud_max = 2000;  // bytes of the longest message in one datagram
 };
 
 class Policy {
@@ -90,6 +102,8 @@ class Policy {
 
   /// Takes over the rules of SETTINGS, or none if one of them is wrong. All tables end.
   Result<void> change(const PolicySettings& settings);
+  /// The longest message in one datagram has BYTES. All tables end.
+  Result<void> set_ud_max(std::uint64_t bytes);
 
   /// The table for a peer with CHANNELS (not empty) after MESSAGES messages; compiled at first use,
   /// valid until change().

@@ -57,9 +57,10 @@ std::optional<std::uint64_t> parse_number(std::string_view word, bool with_suffi
 /// Reads one rule, word by word; the first word that does not fit ends it with an error.
 class RuleParser {
  public:
-  RuleParser(std::string_view name, std::size_t number, std::string_view text)
+  RuleParser(std::string_view name, std::size_t number, std::string_view text, std::uint64_t ud_max)
       : name_(name),
         number_(number),
+        ud_max_(ud_max),
         tokens_(split(text)),
         text_(fmt::to_string(fmt::join(tokens_, " "))) {}
 
@@ -133,9 +134,12 @@ class RuleParser {
     if (comparison == comparisons.end()) return refuse(comparisons);
     term.comparison = static_cast<Comparison>(comparison - comparisons.begin());
     const bool is_size = term.quantity == Quantity::size;
-    const std::optional<std::uint64_t> value = parse_number(take(), is_size);
+    const std::string_view number = take();
+    const std::optional<std::uint64_t> value =
+        is_size && number == "ud_max" ? ud_max_ : parse_number(number, is_size);
     if (!value)
-      return refuse({is_size ? "a number of bytes such as 8192 or 8K" : "a number such as 16"});
+      return refuse(
+          {is_size ? "a number of bytes such as 8192, 8K or ud_max" : "a number such as 16"});
     term.value = *value;
     return term;
   }
@@ -161,6 +165,7 @@ class RuleParser {
 
   std::string_view name_;
   std::size_t number_;
+  std::uint64_t ud_max_;
   Tokens tokens_;
   std::string text_;
   std::size_t at_ = 0;
@@ -196,14 +201,15 @@ bool Rule::asks(Quantity quantity) const {
                      [&](const Term& term) { return term.quantity == quantity; });
 }
 
-Result<std::vector<Rule>> parse_rules(std::string_view name, std::string_view text) {
+Result<std::vector<Rule>> parse_rules(std::string_view name, std::string_view text,
+                                      std::uint64_t ud_max) {
   std::vector<Rule> rules;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find_first_of(";\n", at), text.size());
     const std::string_view line = text.substr(at, end - at);
     at = end + 1;
     if (line.find_first_not_of(blanks) == std::string_view::npos) continue;
-    Result<Rule> rule = RuleParser(name, rules.size() + 1, line).parse();
+    Result<Rule> rule = RuleParser(name, rules.size() + 1, line, ud_max).parse();
     if (!rule) return rule.take_error();
     rules.push_back(std::move(*rule));
   }

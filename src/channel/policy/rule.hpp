@@ -2,7 +2,7 @@
 //
 //   rule      = condition "->" channel
 //   condition = "true" | term { "and" term }
-//   term      = [ "not" ] fact | quantity comparison number
+//   term      = [ "not" ] fact | quantity comparison number | "size" comparison "ud_max"
 //   fact      = "same_host" | "oversubscribed"
 //
 // Ownership: values; immutable once parsed.
@@ -58,7 +58,9 @@ struct Rule {
 };
 
 /// The rules of TEXT, one per line or `;`. NAME is the parameter's, for errors (MPI_ERR_ARG).
-base::Result<std::vector<Rule>> parse_rules(std::string_view name, std::string_view text);
+/// UD_MAX: what that word stands for, in bytes.
+base::Result<std::vector<Rule>> parse_rules(std::string_view name, std::string_view text,
+                                            std::uint64_t ud_max);
 
 /// The values of QUANTITY, ascending and beginning with 0, at which the truth of some rule can
 /// change: between two neighbours every rule is constant.

@@ -68,6 +68,9 @@ class Slots {
     return idle;
   }
 
+  /// There can't be more than are taken now.
+  void close() { slots_max_ = std::min(slots_max_, taken_); }
+
   [[nodiscard]] std::int64_t taken() const { return taken_; }
 
  private:
@@ -77,7 +80,7 @@ class Slots {
     std::uint32_t idle_sweeps;              // in a row that found the same activity
   };
 
-  const std::int64_t slots_max_;
+  std::int64_t slots_max_;
   std::int64_t taken_ = 0;
   std::size_t turned_away_ = 0;  // since the last sweep
   std::vector<Holder> holders_;

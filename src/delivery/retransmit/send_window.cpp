@@ -35,9 +35,18 @@ void SendWindow::mark_gaps(std::uint64_t early, std::uint64_t now_ns) {
   const auto reach = static_cast<std::size_t>(std::bit_width(early));
   for (std::size_t i = 0; i < reach && i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
-    const bool is_kept = entry.frame.frame != nullptr;  // else it is on its way by a reliable one
     const bool is_fresh = entry.was_sent_again && now_ns < entry.sent_ns + round_trip_ns_;
-    if (entry.has_arrived || !is_kept || is_fresh) continue;
+    if (entry.has_arrived || !entry.frame.may_be_lost || is_fresh) continue;
+    entry.is_due = true;
+    has_due_ = true;
+  }
+}
+
+void SendWindow::on_broken(std::uint8_t channel) {
+  for (Entry& entry : entries_) {
+    if (entry.frame.channel != channel || entry.frame.frame == nullptr || entry.has_arrived)
+      continue;
+    entry.frame.may_be_lost = true;
     entry.is_due = true;
     has_due_ = true;
   }

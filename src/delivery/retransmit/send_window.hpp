@@ -1,12 +1,13 @@
 // SendWindow: the frames to one peer that are not acknowledged yet, which of them to send again,
 // and how many more may leave.
 //
-// A frame that left by a channel that may lose it is kept by its owner until it is released here;
-// one that left by a reliable channel only counts (its `frame` is null). When nothing is heard for
-// a time, the oldest frame is sent again, or, if it is not kept, the peer is asked what it has:
-// what it says may have been lost too. An acknowledgement that names frames behind a gap has the
-// gap sent again at once. The time doubles with every attempt that brings nothing (RFC 6298 gives
-// the estimate of the round trip).
+// A frame is kept by its owner until it is released here, or only counts (its `frame` is null)
+// where it can't be sent again since its channel never loses any. One that left by a reliable
+// channel is taken for lost only if that broke. When nothing is heard for a time, the oldest frame
+// is sent again, or, if it is not kept, the peer is asked what it has: what it says may have been
+// lost too. An acknowledgement that names frames behind a gap has the gap sent again at once. The
+// time doubles with every attempt that brings nothing (RFC 6298 gives the estimate of the round
+// trip).
 //
 // Pure state machine: fed acknowledgements and `now`, it calls back with what to do; it owns no
 // clock, channel or frame. Threads: the lane lock.
@@ -32,8 +33,9 @@ using base::never_ns;
 struct SentFrame {
   std::uint32_t sequence = 0;
   std::uint32_t bytes = 0;
-  std::byte* frame = nullptr;  // kept by its channel; null: the channel is reliable
+  std::byte* frame = nullptr;  // kept by its channel; null: not kept
   std::uint8_t channel = 0;
+  bool may_be_lost = false;
 };
 
 class SendWindow {
@@ -67,6 +69,9 @@ class SendWindow {
   /// With a null frame it asks the peer for an acknowledgement.
   template <class SendAgain>
   void on_time(std::uint64_t now_ns, SendAgain&& send_again);
+
+  /// CHANNEL broke: what left by it and has not arrived may never do so. It is due now.
+  void on_broken(std::uint8_t channel);
 
   /// Gives up everything: the peer is gone.
   template <class Released>

@@ -23,9 +23,11 @@ class Window : public ::testing::Test {
  protected:
   /// A frame leaves at NOW; kept unless its channel is reliable.
   void send(std::uint64_t now, bool reliable = false) {
-    window.add(
-        {.sequence = next, .bytes = 8, .frame = reliable ? nullptr : &memory[next % memory.size()]},
-        now);
+    window.add({.sequence = next,
+                .bytes = 8,
+                .frame = reliable ? nullptr : &memory[next % memory.size()],
+                .may_be_lost = !reliable},
+               now);
     ++next;
   }
   void acknowledge(const Acknowledgement& acknowledgement, std::uint64_t now) {
@@ -188,7 +190,7 @@ class Line {
 
  private:
   void send_next() {
-    window_.add({.sequence = next_, .bytes = 1, .frame = &byte_}, now_);
+    window_.add({.sequence = next_, .bytes = 1, .frame = &byte_, .may_be_lost = true}, now_);
     kept_.insert(next_);
     put(frames_, next_++);
   }

@@ -61,6 +61,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                 std::span<const std::byte> frame) override;
   bool on_turn(void* message) override;
   void on_lost(channel::Endpoint& endpoint) override;
+  void on_operation_done(channel::Endpoint& peer, std::uint64_t token, bool was_done) override;
 
   // For statistics.
   [[nodiscard]] const base::SizeHistogram& sent_sizes() const { return sent_sizes_; }

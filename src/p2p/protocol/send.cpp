@@ -48,7 +48,7 @@ std::uint64_t address_of(const SendRequest& request) {
 /// Long messages may go unasked by a channel of KIND. Not by the queue of all local peers, which
 /// they would fill, nor by the way to ourselves, which has no end.
 bool carries_streams(ChannelKind kind) {
-  return kind == ChannelKind::ring || kind == ChannelKind::ud_send;
+  return kind == ChannelKind::ring || kind == ChannelKind::ud_send || kind == ChannelKind::rc_send;
 }
 
 std::uint8_t class_byte(FrameClass frame_class) { return static_cast<std::uint8_t>(frame_class); }
@@ -274,7 +274,7 @@ bool ChannelBackend::push_pipeline(SendRequest& request) {
 
 bool ChannelBackend::push_fragment(SendRequest& request) {
   Endpoint& endpoint = *request.endpoint;
-  const ChannelKind kind = endpoint.frame_channel();
+  const ChannelKind kind = endpoint.bulk_channel();
   const std::size_t overhead = request.is_stream ? wire::stream_data_overhead : wire::data_overhead;
   const std::size_t bytes =
       std::min({endpoint.frame_bytes_max(kind) - overhead, fragment_bytes(request.total),

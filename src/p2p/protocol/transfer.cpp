@@ -220,6 +220,8 @@ void ChannelBackend::on_stream_data(Endpoint& from, std::span<const std::byte> b
   let_go(request);
 }
 
+void ChannelBackend::on_operation_done(Endpoint&, std::uint64_t, bool) {}
+
 void ChannelBackend::on_lost(Endpoint& endpoint) {
   const base::Error error(base::ErrorClass::proc_aborted, endpoint.loss());
   sends_in_rendezvous_.for_each([&](SendRequest& request) {

@@ -40,8 +40,8 @@ std::byte* VerbsLink::reserve(ChannelKind, std::size_t bytes) {
 
 void VerbsLink::commit(ChannelKind) { post(reserved_, reserved_bytes_); }
 
-bool VerbsLink::resend(ChannelKind, std::byte* frame, std::size_t bytes) {
-  return post(datagram_of(frame), bytes);
+Link::Resent VerbsLink::resend(ChannelKind, std::byte* frame, std::size_t bytes) {
+  return post(datagram_of(frame), bytes) ? Resent::sent : Resent::no_room;
 }
 
 bool VerbsLink::post(std::byte* datagram, std::size_t frame_bytes) {

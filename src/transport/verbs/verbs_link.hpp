@@ -26,7 +26,7 @@ class VerbsLink final : public Link {
   void commit(ChannelKind kind) override;
   [[nodiscard]] bool may_lose_frames() const override { return true; }
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
-  bool resend(ChannelKind kind, std::byte* frame, std::size_t bytes) override;
+  Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes) override;
   void release(ChannelKind kind, std::byte* frame) override;
   bool ask(ChannelKind) override { return true; }
   bool give_back(ChannelKind) override { return true; }
