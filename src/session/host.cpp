@@ -100,7 +100,10 @@ Result<void> HostSurroundings::add_verbs(Transports& transports, transport::Sink
   const bootstrap::Placement& placement = bootstrap_.placement();
   const Result<const VerbsComponent*> component = open_verbs_component(verbs_);
   if (!component) return component.error();
-  auto verbs = (*component)->open({placement.self, placement.key, &ledger, &sink}, verbs_);
+  auto verbs = (*component)
+                   ->open({placement.self, placement.key, &ledger, &sink,
+                           [this] { return waiter_.now_ns(); }},
+                          verbs_);
   if (!verbs) return verbs.take_error();
   HAWSER_TRY(waiter_.add_descriptor((*verbs)->descriptor()));
   transports.push_back(std::move(*verbs));

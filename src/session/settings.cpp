@@ -93,6 +93,82 @@ void register_verbs(base::ParameterRegistry& registry, transport::verbs::Setting
                 .max = 65536});
 }
 
+void register_verbs_connections(base::ParameterRegistry& registry,
+                                transport::verbs::Settings& verbs) {
+  registry.add("verbs.rc_eager_bytes", &verbs.rc_eager_bytes,
+               {.sentence = "The longest frame that goes by a connection's queue pair of high "
+                            "priority; every buffer of its receive queue has this size.",
+                .unit = "bytes",
+                .min = 2304,
+                .max = 1 << 20});
+  registry.add(
+      "verbs.rc_large_bytes", &verbs.rc_large_bytes,
+      {.sentence = "The longest frame that goes by a connection at all, with low priority.",
+       .unit = "bytes",
+       .min = 2304,
+       .max = 16 << 20});
+  const std::array<std::tuple<std::string_view, std::int64_t*, std::string_view>, 4> buffers = {{
+      {"verbs.rc_send_buffers", &verbs.rc_send_buffers,
+       "Buffers to send eager frames from, that are made at a time."},
+      {"verbs.rc_send_buffers_max", &verbs.rc_send_buffers_max,
+       "To how many such buffers they may grow while peers do not answer."},
+      {"verbs.rc_large_send_buffers", &verbs.rc_large_send_buffers,
+       "Buffers to send large frames from, that are made at a time."},
+      {"verbs.rc_large_send_buffers_max", &verbs.rc_large_send_buffers_max,
+       "To how many such buffers they may grow."},
+  }};
+  for (const auto& [name, value, sentence] : buffers)
+    registry.add(std::string(name), value,
+                 {.sentence = std::string(sentence), .unit = "buffers", .min = 1, .max = 1 << 20});
+  registry.add("verbs.rc_queue_depth", &verbs.rc_queue_depth,
+               {.sentence = "Work requests under way in one queue pair of a connection.",
+                .unit = "requests",
+                .min = 16,
+                .max = 16384});
+  registry.add("verbs.rc_receive_buffers", &verbs.rc_receive_buffers,
+               {.sentence = "Buffers of the shared receive queue: this number, and "
+                            "verbs.rc_receive_buffers_growth for each time that the number of "
+                            "connections doubles.",
+                .unit = "buffers",
+                .min = 4,
+                .max = 65536});
+  registry.add(
+      "verbs.rc_receive_buffers_growth", &verbs.rc_receive_buffers_growth,
+      {.sentence = "See verbs.rc_receive_buffers.", .unit = "buffers", .min = 0, .max = 65536});
+  registry.add(
+      "verbs.break_one_in", &verbs.break_one_in,
+      {.sentence = "For tests: one in about so many frames breaks the connection it leaves "
+                   "by; 0: none.",
+       .unit = "frames",
+       .min = 0,
+       .max = 1 << 30});
+}
+
+void register_verbs_memory(base::ParameterRegistry& registry, transport::verbs::Settings& verbs) {
+  registry.add("verbs.fast_path_slots", &verbs.fast_path_slots,
+               {.sentence = "Frames that the ring of a fast path holds.",
+                .unit = "slots",
+                .min = 2,
+                .max = transport::verbs::ring_slots_max});
+  registry.add(
+      "verbs.fast_path_bytes", &verbs.fast_path_bytes,
+      {.sentence = "The longest frame in such a ring.", .unit = "bytes", .min = 512, .max = 65536});
+  registry.add("verbs.fast_path_check", &verbs.fast_path_check,
+               {.sentence = "Whether a frame in such a ring has a checksum by which the receiver "
+                            "knows that it is all there; auto: where the adapter does not promise "
+                            "to write the last bytes last.",
+                .allowed = {"auto", "on", "off"}});
+  registry.add(
+      "verbs.pinned_bytes_max", &verbs.pinned_bytes_max,
+      {.sentence = "The program's memory that may be registered with the adapter at a time.",
+       .unit = "bytes",
+       .min = 0,
+       .max = std::int64_t{1} << 44});
+  registry.add("verbs.registration_cache", &verbs.registration_cache,
+               {.sentence = "Keep the program's memory registered after a message, until it is "
+                            "unmapped or others need the room; needs libucm of UCX."});
+}
+
 void register_channel(base::ParameterRegistry& registry, channel::PolicySettings& channel) {
   registry.add("channel.send_rules", &channel.send_rules,
                {.sentence = "Which channel carries a message: 'condition -> channel' rules, first "
@@ -182,6 +258,28 @@ void register_p2p(base::ParameterRegistry& registry, p2p::ProtocolSettings& p2p)
                 .unit = "bytes",
                 .min = 4096,
                 .max = std::int64_t{1} << 40});
+  registry.add("p2p.rendezvous_inline", &p2p.rendezvous_inline,
+               {.sentence = "The first frame of a message that is asked for takes some of its data "
+                            "along."});
+  registry.add("p2p.rdma", &p2p.rdma,
+               {.sentence = "How long messages cross a connection: get: the receiver reads the "
+                            "sender's memory; put: the sender writes the receiver's; pipeline: the "
+                            "same block by block.",
+                .allowed = {"get", "put", "pipeline"}});
+  registry.add(
+      "p2p.rdma_chained", &p2p.rdma_chained,
+      {.sentence = "The frame that says that an operation is done is posted along with it, "
+                   "to leave behind it."});
+  registry.add("p2p.pipeline_block_bytes", &p2p.pipeline_block_bytes,
+               {.sentence = "Bytes of a block, with p2p.rdma=pipeline.",
+                .unit = "bytes",
+                .min = 4096,
+                .max = 1 << 30});
+  registry.add("p2p.pipeline_depth", &p2p.pipeline_depth,
+               {.sentence = "Blocks of one message that are written at a time.",
+                .unit = "blocks",
+                .min = 1,
+                .max = 1024});
 }
 
 void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {
@@ -277,6 +375,8 @@ void register_all_parameters(base::ParameterRegistry& registry, Settings& settin
                             "one first: shm, verbs."});
   register_shm(registry, settings.shm);
   register_verbs(registry, settings.verbs);
+  register_verbs_connections(registry, settings.verbs);
+  register_verbs_memory(registry, settings.verbs);
   register_channel(registry, settings.channel);
   register_connections(registry, settings.channel);
   register_delivery(registry, settings.delivery);

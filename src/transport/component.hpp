@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,6 +26,7 @@ struct Services {
   std::array<std::byte, 32> key{};  // the job's
   memory::Ledger* ledger = nullptr;
   Sink* sink = nullptr;
+  std::function<std::uint64_t()> clock;  // nanoseconds; never goes back
 };
 
 /// SETTINGS: what a user can set of it.

@@ -218,6 +218,12 @@ class Link {
   /// rc_rdma, or the next operation that is not chained, and arrive before it. False: no room now.
   virtual bool start(const Operation&) { return false; }
 
+  /// Changes whenever the connection that carries operations does.
+  [[nodiscard]] virtual std::uint32_t operations_epoch() const { return 0; }
+  /// Nothing that the peer started in EPOCH reaches our memory after this call, though the
+  /// connection may break of it.
+  virtual void stop_operations(std::uint32_t /*epoch*/) {}
+
   /// For the sink alone.
   void* user = nullptr;
 

@@ -5,12 +5,12 @@
 # section: write section_NAME and put NAME into `sections` or `nightly_sections`.
 results=build/results
 sections=(lint generated multirank abi fault simulation other softrdma mpi4py asan-ubsan threads fuzz)
-nightly_sections=(tidy clang)
+nightly_sections=(tidy clang verbs_matrix)
 fuzz_seconds=20 # for all targets together
 program_forms=() # of the programs on softrdma: the short ones
 
 # What `other` leaves to the sections named after a label.
-labels='unit|multirank|abi|fault|sim|simulation|threads'
+labels='unit|multirank|verbs_matrix|abi|fault|sim|simulation|threads'
 
 record() { echo "$2 $3 $4" >>"$results/$1.counts"; }
 
@@ -42,6 +42,12 @@ section_generated() {
 section_multirank() {
   build release
   ctest_section multirank release -L '^multirank$'
+}
+
+# Every channel of the verbs transport, with every fault.
+section_verbs_matrix() {
+  build release
+  ctest_section verbs_matrix release -L '^verbs_matrix$'
 }
 
 section_abi() {

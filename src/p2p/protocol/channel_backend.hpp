@@ -2,7 +2,8 @@
 // terms of DESIGN §1).
 //
 // A send becomes frames on an endpoint (send.cpp); frames that arrive are matched and delivered
-// (receive.cpp); data that did not come with its header is fetched (transfer.cpp).
+// (receive.cpp); data that did not come with its header is fetched (transfer.cpp), by RDMA where
+// there is a connection for it (rdma.cpp).
 // Ownership: borrows the endpoint table; owns matching, pools and unexpected messages.
 // Threads:   the lane lock.
 // Bounds:    unexpected payload is credited per sender (credit_bytes); beyond it a sender keeps the
@@ -12,6 +13,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/counters.hpp"
@@ -31,6 +34,11 @@ struct ProtocolSettings {
   std::int64_t credit_bytes = 1 << 20;             // unexpected eager payload per sender
   std::int64_t single_copy_chunk_bytes = 1 << 20;  // copied at a time, between other progress
   std::int64_t stream_bytes_max = 128 << 10;       // longer messages are asked for before they go
+  bool rendezvous_inline = false;                  // its first frame takes data along
+  std::string rdma = "get";                        // "get", "put" or "pipeline"
+  bool rdma_chained = true;                        // its last frame is posted along with it
+  std::int64_t pipeline_block_bytes = 1 << 20;     // of "pipeline"
+  std::int64_t pipeline_depth = 4;                 // blocks that are written at a time
 };
 
 class ChannelBackend final : public Backend, public channel::FrameHandler {
@@ -115,7 +123,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   bool start_stream(SendRequest& request, channel::ChannelKind kind);
   bool send_eager(channel::Endpoint& endpoint, channel::ChannelKind kind, const ConstBuffer& buffer,
                   const Envelope& envelope, std::size_t bytes);
-  bool start_rendezvous(SendRequest& request, SendProtocol protocol, bool keep_copy);
+  bool start_rendezvous(SendRequest& request, channel::ChannelKind kind,
+                        const SendSituation& situation, SendProtocol protocol, bool keep_copy);
   void keep_data(SendRequest& request);
   void note_sent(channel::Endpoint& endpoint, channel::ChannelKind kind, std::size_t bytes,
                  SendProtocol protocol);
@@ -148,6 +157,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void send_finished(channel::Endpoint& endpoint, std::uint64_t token);
   void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
   void on_data(channel::Endpoint& from, channel::ChannelKind kind, std::span<const std::byte> body);
+  void complete_by_frames(ReceiveRequest& request);
   void on_finished(channel::Endpoint& from, std::span<const std::byte> body);
   bool push_pipelines();
   bool push_pipeline(SendRequest& request);
@@ -156,6 +166,36 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void follow_stream(ReceiveRequest& request);
   void on_stream_data(channel::Endpoint& from, std::span<const std::byte> body);
   void complete_send(SendRequest& request);
+
+  // rdma.cpp
+  /// An operation on memory that is under way: a receive's, or a send's.
+  struct Transfer {
+    channel::Endpoint* peer;
+    ReceiveRequest* receive;
+    SendRequest* send;
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::unique_ptr<transport::HeldMemory> held;
+    bool is_chained;
+    std::uint64_t token;
+  };
+  wire::RendezvousHeader offer(SendRequest& request, channel::ChannelKind kind);
+  [[nodiscard]] bool can_use_operations(const ReceiveRequest& request, wire::Offer wanted) const;
+  void start_get(ReceiveRequest& request);
+  bool launch(std::unique_ptr<Transfer> transfer, transport::Operation operation,
+              wire::FrameClass last, std::span<const std::byte> body);
+  void end_get(const Transfer& transfer, bool was_done);
+  void start_put(ReceiveRequest& request);
+  void offer_blocks(ReceiveRequest& request);
+  void on_clear_to_put(channel::Endpoint& from, std::span<const std::byte> body);
+  void write_block(SendRequest& request, const wire::ClearToPut& block);
+  void end_put(const Transfer& transfer, bool was_done);
+  void send_by_frames(SendRequest& request, std::uint64_t offset, std::uint64_t bytes);
+  void on_put_done(channel::Endpoint& from, std::span<const std::byte> body);
+  void store_block_data(ReceiveRequest& request, std::uint64_t offset,
+                        std::span<const std::byte> data);
+  void end_block(ReceiveRequest& request, std::vector<PutBlocks::Block>::iterator block);
+  void abandon_transfers(const channel::Endpoint& lost);
 
   channel::EndpointTable& endpoints_;
   memory::Ledger& ledger_;
@@ -169,6 +209,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   std::vector<SendRequest*> pipelines_;         // with data frames to send
   std::vector<ReceiveRequest*> single_copies_;  // with chunks to copy
   std::vector<Stream> streams_;                 // that are coming in
+  base::SlotMap<Transfer> transfers_;
   base::SizeHistogram sent_sizes_;
   std::array<std::uint64_t, send_protocols.size()> sends_{};
   std::array<std::uint64_t, fetch_protocols.size()> fetches_{};

@@ -18,6 +18,7 @@ struct SendSituation {
   std::size_t eager_room;   // payload that one frame of it holds
   std::size_t inline_room;  // payload that may go along with a rendezvous header
   bool has_credit;          // for this payload, if it should be unexpected
+  bool has_credit_inline;   // for what may go along with a rendezvous header
   bool is_synchronous;
   bool is_streamed;  // longer than what goes in one frame on a channel that carries long frames
 };
@@ -53,11 +54,12 @@ inline constexpr std::array<SendEntry, 4> send_protocols = {{
 /// What a receiver knows of a matched rendezvous.
 struct FetchSituation {
   std::uint64_t missing_bytes;  // beyond what came with the header
-  bool has_address;             // of contiguous data in the sender's memory
-  bool can_copy;                // the channel single_copy to the sender exists and is chosen
+  bool can_copy;                // out of the sender's memory, by the channel single_copy
+  bool can_get;                 // the same by RDMA
+  bool can_put;                 // the sender can write into our buffer by RDMA
 };
 
-enum class FetchProtocol : std::uint8_t { nothing, single_copy, copy_pipeline };
+enum class FetchProtocol : std::uint8_t { nothing, single_copy, rdma_get, rdma_put, copy_pipeline };
 
 struct FetchEntry {
   FetchProtocol protocol;
@@ -66,12 +68,15 @@ struct FetchEntry {
   std::string_view sentence;
 };
 
-inline constexpr std::array<FetchEntry, 3> fetch_protocols = {{
+inline constexpr std::array<FetchEntry, 5> fetch_protocols = {{
     {FetchProtocol::nothing, "nothing",
      [](const FetchSituation& s) { return s.missing_bytes == 0; }, "all data came with the header"},
-    {FetchProtocol::single_copy, "single_copy",
-     [](const FetchSituation& s) { return s.has_address && s.can_copy; },
+    {FetchProtocol::single_copy, "single_copy", [](const FetchSituation& s) { return s.can_copy; },
      "the receiver copies straight out of the sender's memory, then sends finished"},
+    {FetchProtocol::rdma_get, "rdma_get", [](const FetchSituation& s) { return s.can_get; },
+     "the receiver reads the sender's memory by RDMA, with finished behind it"},
+    {FetchProtocol::rdma_put, "rdma_put", [](const FetchSituation& s) { return s.can_put; },
+     "clear_to_put, block by block; the sender writes them by RDMA, with put_done behind each"},
     {FetchProtocol::copy_pipeline, "copy_pipeline", [](const FetchSituation&) { return true; },
      "clear_to_send; the sender packs the rest into data frames as they find room"},
 }};

@@ -27,6 +27,12 @@ Status status_of(const MatchKey& key, std::uint64_t bytes) {
   return status;
 }
 
+/// By which a message that is asked for is counted.
+ChannelKind channel_of(wire::Offer offer) {
+  return offer == wire::Offer::get || offer == wire::Offer::put ? ChannelKind::rc_rdma
+                                                                : ChannelKind::single_copy;
+}
+
 }  // namespace
 
 /// A message that a matched probe took out of matching. If its handle is never used for a receive,
@@ -66,7 +72,7 @@ class ChannelBackend::ProbedMessage final : public Message {
     follow_stream(request);
     return;
   }
-  request.peer_address = rendezvous.address;
+  request.offered = rendezvous;
   fetch(request);
 }
 
@@ -206,8 +212,9 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
   if (frame_class == FrameClass::stream &&
       arrival->rendezvous.total > static_cast<std::uint64_t>(settings_.credit_bytes))
     return;
-  from.count_received(frame_class == FrameClass::rendezvous ? ChannelKind::single_copy : kind,
-                      arrival->rendezvous.total);
+  from.count_received(
+      frame_class == FrameClass::rendezvous ? channel_of(arrival->rendezvous.offer) : kind,
+      arrival->rendezvous.total);
   const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
   PostedReceive* posted = match_.match_arrival(key);
   if (posted == nullptr) {
@@ -242,6 +249,12 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const 
       return;
     case FrameClass::finished:
       on_finished(from, body);
+      return;
+    case FrameClass::clear_to_put:
+      on_clear_to_put(from, body);
+      return;
+    case FrameClass::put_done:
+      on_put_done(from, body);
       return;
     case FrameClass::credit:
       if (std::span<const std::byte> rest = body;

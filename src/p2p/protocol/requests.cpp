@@ -19,6 +19,8 @@ void SendRequest::begin(const ConstBuffer& from, const Envelope& to, SendMode ho
   peer_token = 0;
   total = static_cast<std::uint64_t>(from.count * from.type->size());
   offset = 0;
+  end = 0;
+  sent = 0;
   is_stream = false;
   comm_ = Ref<Comm>::share(to.comm);
   type_ = hold(*from.type);
@@ -29,6 +31,8 @@ void SendRequest::dispose() const {
   self->comm_ = nullptr;
   self->type_ = nullptr;
   self->copy.reset();
+  self->held.reset();
+  self->more.clear();
   reset_references();
   pool_.give_back(self);
 }
@@ -63,6 +67,7 @@ void ReceiveRequest::dispose() const {
   auto* self = const_cast<ReceiveRequest*>(this);
   self->comm_ = nullptr;
   self->type_ = nullptr;
+  self->put.reset();
   reset_references();
   pool_.give_back(self);
 }

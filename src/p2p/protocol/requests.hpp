@@ -17,6 +17,7 @@
 #include "memory/pool/slab.hpp"
 #include "p2p/backend.hpp"
 #include "p2p/match/match_engine.hpp"
+#include "p2p/protocol/wire.hpp"
 
 namespace hawser::p2p {
 
@@ -64,6 +65,19 @@ class RequestPool {
   std::vector<T*> free_;
 };
 
+/// The parts of a receive's buffer that its sender may write by RDMA now.
+struct PutBlocks {
+  struct Block {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::uint64_t by_frames;  // of them, that came by frames since writing failed
+    std::unique_ptr<transport::HeldMemory> held;
+    std::uint32_t epoch;  // of the link's operations, when it was offered
+  };
+  std::vector<Block> open;
+  std::uint64_t next = 0;  // what has not been offered yet begins here
+};
+
 class SendRequest final : public Request {
  public:
   explicit SendRequest(RequestPool<SendRequest>& pool)
@@ -91,9 +105,13 @@ class SendRequest final : public Request {
   std::uint64_t token = 0;       // while in rendezvous
   std::uint64_t peer_token = 0;  // while in the copy pipeline
   std::uint64_t total = 0;
-  std::uint64_t offset = 0;           // sent so far
-  bool is_stream = false;             // frames follow one another unasked
+  std::uint64_t offset = 0;  // what frames have still to carry begins here
+  std::uint64_t end = 0;     // and ends here
+  std::uint64_t sent = 0;    // by frames, or written by RDMA
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> more;  // such ranges, after this one
+  bool is_stream = false;                                     // frames follow one another unasked
   std::unique_ptr<std::byte[]> copy;  // of the data, if the user was let go before the match
+  std::unique_ptr<transport::HeldMemory> held;  // the data, while the receiver may read it by RDMA
 
  private:
   ~SendRequest() override = default;
@@ -143,9 +161,10 @@ class ReceiveRequest final : public Request, public PostedReceive {
   channel::Endpoint* endpoint = nullptr;  // of the sender
   std::uint64_t total = 0;                // bytes of the message
   // From here on: what an eager message does not touch.
-  std::uint64_t token = 0;         // while data frames are on their way
-  std::uint64_t peer_token = 0;    // the sender's request
-  std::uint64_t peer_address = 0;  // of its data
+  std::uint64_t token = 0;           // while data frames are on their way
+  std::uint64_t peer_token = 0;      // the sender's request
+  wire::RendezvousHeader offered{};  // what the sender offers
+  std::unique_ptr<PutBlocks> put;    // while the sender writes into the buffer by RDMA
 
  private:
   friend class ChannelBackend;

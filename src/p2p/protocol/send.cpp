@@ -36,15 +36,6 @@ wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes
           envelope.comm->rank(), envelope.tag, static_cast<std::uint32_t>(payload_bytes)};
 }
 
-/// Where the packed data lies in our memory; 0 if it does not.
-std::uint64_t address_of(const SendRequest& request) {
-  if (request.copy) return reinterpret_cast<std::uint64_t>(request.copy.get());
-  const ConstBuffer& buffer = request.buffer;
-  return buffer.type->is_dense()
-             ? reinterpret_cast<std::uint64_t>(first_byte(buffer.data, *buffer.type))
-             : 0;
-}
-
 /// Long messages may go unasked by a channel of KIND. Not by the queue of all local peers, which
 /// they would fill, nor by the way to ourselves, which has no end.
 bool carries_streams(ChannelKind kind) {
@@ -79,6 +70,8 @@ SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
   situation.inline_room = channel::frame_bytes_guaranteed - wire::rendezvous_overhead;
   situation.has_credit =
       bytes <= free_payload_bytes || endpoint.send_credit_bytes >= static_cast<std::int64_t>(bytes);
+  situation.has_credit_inline =
+      endpoint.send_credit_bytes >= static_cast<std::int64_t>(situation.inline_room);
   situation.is_synchronous = mode == SendMode::synchronous;
   situation.is_streamed = situation.has_frames && is_streamed(endpoint, kind, bytes);
   return situation;
@@ -184,7 +177,8 @@ bool ChannelBackend::start(SendRequest& request) {
   }
   // A send that would have been eager, had there been credit, lets its user go.
   situation.has_credit = true;
-  return start_rendezvous(request, protocol, choose(situation).protocol == SendProtocol::eager);
+  return start_rendezvous(request, kind, situation, protocol,
+                          choose(situation).protocol == SendProtocol::eager);
 }
 
 /// False if there is no room for the first frame.
@@ -193,13 +187,14 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   const std::size_t payload = std::min(fragment_bytes(request.total),
                                        endpoint.frame_bytes_max(kind) - wire::rendezvous_overhead);
   const std::uint64_t token = sends_in_rendezvous_.insert(&request);
-  const bool sent =
-      endpoint.try_send(kind, class_byte(FrameClass::stream), Sequencing::ordered,
-                        wire::rendezvous_overhead + payload, [&](std::byte* body) {
-                          body = wire::put(body, header_for(request.envelope, payload));
-                          body = wire::put(body, wire::RendezvousHeader{token, request.total, 0});
-                          pack_frame(endpoint, request.buffer, 0, body, payload);
-                        });
+  const bool sent = endpoint.try_send(
+      kind, class_byte(FrameClass::stream), Sequencing::ordered,
+      wire::rendezvous_overhead + payload, [&](std::byte* body) {
+        body = wire::put(body, header_for(request.envelope, payload));
+        body = wire::put(body,
+                         wire::RendezvousHeader{token, request.total, 0, 0, wire::Offer::frames});
+        pack_frame(endpoint, request.buffer, 0, body, payload);
+      });
   if (!sent) {
     sends_in_rendezvous_.erase(token);
     return false;
@@ -207,10 +202,12 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   request.retain_unshared();  // the backend's, until all is sent
   request.token = token;
   request.offset = payload;
+  request.sent = payload;
+  request.end = request.total;
   request.is_stream = true;
   note_sent(endpoint, kind, static_cast<std::size_t>(request.total), SendProtocol::stream);
   push_pipeline(request);
-  if (request.offset < request.total) {
+  if (request.offset < request.end) {
     pipelines_.push_back(&request);
   } else {
     complete_send(request);
@@ -219,25 +216,35 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
 }
 
 /// False if there is no room. With KEEP_COPY the request is complete at once.
-bool ChannelBackend::start_rendezvous(SendRequest& request, SendProtocol protocol, bool keep_copy) {
+bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
+                                      const SendSituation& situation, SendProtocol protocol,
+                                      bool keep_copy) {
   Endpoint& endpoint = *request.endpoint;
   const auto total = static_cast<std::size_t>(request.total);
-  const std::size_t payload = protocol == SendProtocol::rendezvous_with_data ? total : 0;
+  const bool has_data = protocol == SendProtocol::rendezvous_with_data ||
+                        (settings_.rendezvous_inline && situation.has_credit_inline);
+  const std::size_t payload = has_data ? std::min(total, situation.inline_room) : 0;
+  wire::RendezvousHeader rendezvous{};
   request.token = sends_in_rendezvous_.insert(&request);
   const bool sent = endpoint.try_send(
       endpoint.frame_channel(), class_byte(FrameClass::rendezvous), Sequencing::ordered,
       wire::rendezvous_overhead + payload, [&](std::byte* body) {
         if (keep_copy) keep_data(request);
+        rendezvous = offer(request, kind);
         body = wire::put(body, header_for(request.envelope, payload));
-        body = wire::put(body, wire::RendezvousHeader{request.token, total, address_of(request)});
+        body = wire::put(body, rendezvous);
         pack(request.buffer, 0, body, payload);
       });
   if (!sent) {
     sends_in_rendezvous_.erase(request.token);
     return false;
   }
+  request.sent = payload;
   request.retain_unshared();  // the backend's, until the receiver is done
-  note_sent(endpoint, ChannelKind::single_copy, total, protocol);
+  const bool is_by_rdma =
+      rendezvous.offer == wire::Offer::get || rendezvous.offer == wire::Offer::put;
+  note_sent(endpoint, is_by_rdma ? ChannelKind::rc_rdma : ChannelKind::single_copy, total,
+            protocol);
   if (keep_copy) request.finish();
   return true;
 }
@@ -261,14 +268,26 @@ void ChannelBackend::on_clear_to_send(Endpoint& from, std::span<const std::byte>
   SendRequest* request = frame ? sends_in_rendezvous_.find(frame->sender_token) : nullptr;
   if (request == nullptr || request->endpoint != &from || frame->offset > request->total) return;
   request->peer_token = frame->receiver_token;
-  request->offset = frame->offset;
-  pipelines_.push_back(request);
+  request->sent = frame->offset;
+  send_by_frames(*request, frame->offset, request->total - frame->offset);
+}
+
+/// BYTES from OFFSET on go by frames, after what does so already.
+void ChannelBackend::send_by_frames(SendRequest& request, std::uint64_t offset,
+                                    std::uint64_t bytes) {
+  if (request.offset < request.end) {
+    request.more.emplace_back(offset, offset + bytes);
+    return;
+  }
+  request.offset = offset;
+  request.end = offset + bytes;
+  pipelines_.push_back(&request);
 }
 
 /// Sends the next frames as far as there is room; true if any left.
 bool ChannelBackend::push_pipeline(SendRequest& request) {
   bool moved = false;
-  while (request.offset < request.total && push_fragment(request)) moved = true;
+  while (request.offset < request.end && push_fragment(request)) moved = true;
   return moved;
 }
 
@@ -278,7 +297,7 @@ bool ChannelBackend::push_fragment(SendRequest& request) {
   const std::size_t overhead = request.is_stream ? wire::stream_data_overhead : wire::data_overhead;
   const std::size_t bytes =
       std::min({endpoint.frame_bytes_max(kind) - overhead, fragment_bytes(request.total),
-                static_cast<std::size_t>(request.total - request.offset)});
+                static_cast<std::size_t>(request.end - request.offset)});
   const auto fill = [&](std::byte* payload) {
     if (request.copy) {
       base::copy_bytes(payload, request.copy.get() + request.offset, bytes);
@@ -300,6 +319,7 @@ bool ChannelBackend::push_fragment(SendRequest& request) {
                 });
   if (!sent) return false;
   request.offset += bytes;
+  request.sent += bytes;
   if (request.is_stream) return true;  // counted as one message when it began
   endpoint.count_sent(kind, bytes);
   if (endpoint.is_due_for_policy()) endpoints_.apply_policy(endpoint);

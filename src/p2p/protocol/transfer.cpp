@@ -1,6 +1,7 @@
 // The part of ChannelBackend that fetches what did not come with its header, and its progress.
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "p2p/protocol/channel_backend.hpp"
 
@@ -59,11 +60,17 @@ bool ChannelBackend::push_pipelines() {
   std::erase_if(pipelines_, [&](SendRequest* request) {
     if (request->endpoint == full) return false;
     moved |= push_pipeline(*request);
-    if (request->offset < request->total && !request->endpoint->is_lost()) {
+    const bool is_lost = request->endpoint->is_lost();
+    if (request->offset < request->end && !is_lost) {
       full = request->endpoint;
       return false;
     }
-    complete_send(*request);
+    if (!request->more.empty() && !is_lost) {
+      std::tie(request->offset, request->end) = request->more.back();
+      request->more.pop_back();
+      return false;
+    }
+    if (request->sent >= request->total || is_lost) complete_send(*request);
     return true;
   });
   return moved;
@@ -86,9 +93,11 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
   FetchSituation situation{};
   situation.missing_bytes =
       std::min(request.total, request.capacity) - std::min(request.received, request.capacity);
-  situation.has_address = request.peer_address != 0;
-  situation.can_copy = request.endpoint->has(ChannelKind::single_copy) &&
+  situation.can_copy = request.offered.offer == wire::Offer::single_copy &&
+                       request.endpoint->has(ChannelKind::single_copy) &&
                        request.endpoint->select(request.total) == ChannelKind::single_copy;
+  situation.can_get = can_use_operations(request, wire::Offer::get);
+  situation.can_put = can_use_operations(request, wire::Offer::put);
   const FetchProtocol protocol = choose(situation).protocol;
   ++fetches_[static_cast<std::size_t>(protocol)];
   switch (protocol) {
@@ -99,6 +108,12 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
       request.retain();
       // The first chunk at once: most messages are one chunk.
       if (!copy_chunk(request)) single_copies_.push_back(&request);
+      return;
+    case FetchProtocol::rdma_get:
+      start_get(request);
+      return;
+    case FetchProtocol::rdma_put:
+      start_put(request);
       return;
     case FetchProtocol::copy_pipeline:
       ask_for_frames(request);
@@ -137,7 +152,7 @@ bool ChannelBackend::copy_chunk(ReceiveRequest& request) {
     local[pieces] = {reinterpret_cast<std::uint64_t>(segments[pieces].data), piece};
     bytes += piece;
   }
-  const MemoryPiece remote{request.peer_address + request.received, bytes};
+  const MemoryPiece remote{request.offered.address + request.received, bytes};
   const std::int64_t copied =
       request.endpoint->link().get(std::span(local).first(pieces), {&remote, 1});
   if (copied <= 0) [[unlikely]] {
@@ -169,11 +184,20 @@ void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, std::span<const s
   if (request == nullptr || request->endpoint != &from) return;
   if (header->offset > request->total || body.size() > request->total - header->offset) return;
   from.count_received(kind, body.size());
-  request->store(header->offset, body);
-  if (request->received < request->total) return;
-  receives_by_frames_.erase(request->token);
-  request->finish();
-  let_go(*request);
+  if (request->put) {
+    store_block_data(*request, header->offset, body);
+  } else {
+    request->store(header->offset, body);
+  }
+  complete_by_frames(*request);
+}
+
+/// All of it may be there now.
+void ChannelBackend::complete_by_frames(ReceiveRequest& request) {
+  if (request.received < request.total) return;
+  receives_by_frames_.erase(request.token);
+  request.finish();
+  let_go(request);
 }
 
 std::vector<ChannelBackend::Stream>::iterator ChannelBackend::find_stream(const Endpoint& from,
@@ -220,10 +244,9 @@ void ChannelBackend::on_stream_data(Endpoint& from, std::span<const std::byte> b
   let_go(request);
 }
 
-void ChannelBackend::on_operation_done(Endpoint&, std::uint64_t, bool) {}
-
 void ChannelBackend::on_lost(Endpoint& endpoint) {
   const base::Error error(base::ErrorClass::proc_aborted, endpoint.loss());
+  abandon_transfers(endpoint);
   sends_in_rendezvous_.for_each([&](SendRequest& request) {
     if (request.endpoint != &endpoint) return;
     std::erase(pipelines_, &request);

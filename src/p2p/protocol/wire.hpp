@@ -16,14 +16,22 @@
 //   rendezvous: | token (64): the sender's request                  |
 //               | total (64): bytes of the message                  |
 //               | address (64): of the packed data in the sender's  |
-//               |   memory, or 0 if it can't be copied from there   |
+//               |   memory, or 0 if it can't be had from there      |
+//               | key (32): for RDMA reads  | offer (32): see below |
 //               first payload, if any
 //   stream:     as rendezvous, without an address; the rest follows unasked in frames of its own
+//
+// offer: how the receiver may get the rest, besides asking for frames: 1: copy it out of the
+// sender's memory; 2: read it by RDMA; 3: have it written into its own memory by RDMA.
 //
 // stream_data (sequenced; the next bytes of a stream):   | sender token (64) | payload
 // clear_to_send (receiver to sender: send me the rest by frames):
 //   | sender token (64) | receiver token (64) | offset (64): where to go on |
 // data:           | receiver token (64) | offset (64) | payload
+// clear_to_put (receiver to sender: write these bytes into my memory):
+//   | sender token (64) | receiver token (64) | offset (64) | bytes (64) | address (64) | key (32)
+//   | 0 |
+// put_done (behind what was written there):   | receiver token (64) | offset (64) |
 // finished (receiver to sender: I have all of it):   | sender token (64) |
 // credit (receiver to sender: eager payload consumed): | bytes (64) |
 #pragma once
@@ -47,7 +55,11 @@ enum class FrameClass : std::uint8_t {
   credit = 6,
   stream = 7,
   stream_data = 8,
+  clear_to_put = 9,
+  put_done = 10,
 };
+
+enum class Offer : std::uint32_t { frames = 0, single_copy = 1, get = 2, put = 3 };
 
 struct MatchHeader {
   std::uint32_t context;
@@ -61,8 +73,10 @@ struct RendezvousHeader {
   std::uint64_t token;
   std::uint64_t total;
   std::uint64_t address;
+  std::uint32_t key;
+  Offer offer;
 };
-static_assert(sizeof(RendezvousHeader) == 24);
+static_assert(sizeof(RendezvousHeader) == 32);
 
 struct ClearToSend {
   std::uint64_t sender_token;
@@ -75,6 +89,19 @@ struct DataHeader {
 };
 struct StreamDataHeader {
   std::uint64_t sender_token;
+};
+struct ClearToPut {
+  std::uint64_t sender_token;
+  std::uint64_t receiver_token;
+  std::uint64_t offset;
+  std::uint64_t bytes;
+  std::uint64_t address;
+  std::uint32_t key;
+  std::uint32_t reserved;
+};
+struct PutDone {
+  std::uint64_t receiver_token;
+  std::uint64_t offset;
 };
 struct Finished {
   std::uint64_t sender_token;

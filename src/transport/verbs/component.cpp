@@ -17,8 +17,8 @@ Result<std::string> probe(const Settings& settings) {
 }
 
 Result<std::unique_ptr<Transport>> open(const Services& services, const Settings& settings) {
-  auto transport =
-      VerbsTransport::open({services.self, services.key, services.ledger, services.sink}, settings);
+  auto transport = VerbsTransport::open(
+      {services.self, services.key, services.ledger, services.sink, services.clock}, settings);
   if (!transport) return transport.take_error();
   return std::unique_ptr<Transport>(std::move(*transport));
 }

@@ -1,14 +1,7 @@
 #include "transport/verbs/datagrams.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <new>
-#include <utility>
 
 namespace hawser::transport::verbs {
 
@@ -17,56 +10,35 @@ namespace {
 /// Sendings of which one is reported.
 constexpr std::uint64_t posts_per_report = 16;
 
-Error refusal(const char* what) {
-  return Error(ErrorClass::other,
-               fmt::format("the adapter refuses {}: {}", what, std::strerror(errno)));
-}
-
-memory::BufferPoolSettings send_pool(const Port& port, const Settings& settings) {
-  const auto per_slab = static_cast<std::size_t>(settings.ud_send_buffers);
-  const auto most = static_cast<std::size_t>(settings.ud_send_buffers_max);
-  return {.account = memory::Account::network_buffers,
-          .buffer_bytes = 64 + mtu_bytes(port.mtu),
-          .slab_buffers = per_slab,
-          .slabs_max = std::max<std::size_t>(most / per_slab, 1)};
-}
-
 }  // namespace
 
-Result<std::unique_ptr<Datagrams>> Datagrams::open(const Port& port, const Settings& settings,
-                                                   memory::Ledger& ledger) {
-  std::unique_ptr<Datagrams> datagrams(new Datagrams(port, settings, ledger));
+Result<std::unique_ptr<Datagrams>> Datagrams::open(const Environment& environment,
+                                                   const Settings& settings) {
+  std::unique_ptr<Datagrams> datagrams(new Datagrams(environment, settings));
   HAWSER_TRY(datagrams->take_receive_buffers());
   HAWSER_TRY(datagrams->make_queues());
   HAWSER_TRY(datagrams->make_ready());
   return datagrams;
 }
 
-Datagrams::Datagrams(const Port& port, const Settings& settings, memory::Ledger& ledger)
-    : port_(port),
+Datagrams::Datagrams(const Environment& environment, const Settings& settings)
+    : port_(environment.port),
+      channel_(environment.channel),
+      buffers_(environment.buffers),
       queue_depth_(static_cast<std::size_t>(settings.ud_queue_depth)),
       receives_(static_cast<std::size_t>(settings.ud_receive_buffers)),
-      receive_bytes_(global_route_bytes + mtu_bytes(port.mtu)),
-      taken_if_scarce_(static_cast<std::size_t>(settings.ud_send_buffers_max) / 4 * 3),
-      registrar_(port),
-      kept_buffers_(registrar_, ledger, send_pool(port, settings)),
-      brief_buffers_(registrar_, ledger,
-                     {.account = memory::Account::network_buffers,
-                      .buffer_bytes = sizeof(Note) + mtu_bytes(1),
-                      .slab_buffers = brief_buffers,
-                      .slabs_max = 1}),
-      receive_buffers_(registrar_, ledger,
+      receive_bytes_(global_route_bytes + mtu_bytes(port_.mtu)),
+      registrar_(port_, PortRegistrar::Reach::local),
+      receive_buffers_(registrar_, environment.ledger,
                        {.account = memory::Account::network_buffers,
                         .buffer_bytes = receive_bytes_,
                         .slab_buffers = receives_,
-                        .slabs_max = 1}) {}
+                        .slabs_max = 1}),
+      posted_(queue_depth_) {}
 
 Datagrams::~Datagrams() {
   queue_pair_.reset();  // nothing is under way any more
-  for (std::byte* datagram : std::exchange(under_way_, {})) {
-    --note_of(datagram).under_way;
-    free_if_done(datagram);
-  }
+  posted_.clear([this](const Posted& posted) { buffers_.note_left(posted.frame); });
   for (Buffer* buffer : waiting_) receive_buffers_.give_back(buffer);
 }
 
@@ -81,13 +53,10 @@ Result<void> Datagrams::take_receive_buffers() {
 
 Result<void> Datagrams::make_queues() {
   ibv_context* const context = port_.context.get();
-  channel_.reset(ibv_create_comp_channel(context));
-  if (!channel_) return refusal("a completion channel");
-  ::fcntl(channel_->fd, F_SETFL, ::fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
   send_completions_.reset(
       ibv_create_cq(context, static_cast<int>(queue_depth_), nullptr, nullptr, 0));
   receive_completions_.reset(
-      ibv_create_cq(context, static_cast<int>(receives_), nullptr, channel_.get(), 0));
+      ibv_create_cq(context, static_cast<int>(receives_), nullptr, channel_, 0));
   if (!send_completions_ || !receive_completions_) return refusal("a completion queue");
   ibv_qp_init_attr wanted{};
   wanted.send_cq = send_completions_.get();
@@ -142,84 +111,43 @@ void Datagrams::post_receives(std::span<Buffer* const> buffers) {
   }
 }
 
-std::byte* Datagrams::reserve_from(memory::BufferPool& pool) {
-  if (pool.is_exhausted() || is_queue_full()) [[unlikely]] {
-    reap_sends();
-    if (pool.is_exhausted() || is_queue_full()) return nullptr;
-  }
-  // Memory that cannot be had now may be had later; until then there is no room.
-  const Result<Buffer*> buffer = pool.take();
-  if (!buffer) return nullptr;
-  if (&pool == &kept_buffers_) ++taken_;
-  auto* const note = new ((*buffer)->data()) Note{&pool, *buffer, 0, false};
-  return reinterpret_cast<std::byte*>(note + 1);
-}
-
-bool Datagrams::post(std::byte* datagram, std::size_t bytes, ibv_ah* to, std::uint32_t queue_pair) {
-  if (is_queue_full()) reap_sends();
-  if (is_queue_full()) return false;
-  Note& note = note_of(datagram);
-  ibv_sge piece{reinterpret_cast<std::uint64_t>(datagram), static_cast<std::uint32_t>(bytes),
-                PortRegistrar::local_key(note.buffer->handle())};
+bool Datagrams::post(std::byte* frame, std::size_t bytes, ibv_ah* to, std::uint32_t queue_pair) {
+  if (!has_room()) return false;
+  const std::size_t datagram_bytes = sizeof(DatagramHeader) + bytes;
+  ibv_sge piece{reinterpret_cast<std::uint64_t>(frame - sizeof(DatagramHeader)),
+                static_cast<std::uint32_t>(datagram_bytes), SendBuffers::local_key(frame)};
   ibv_send_wr request{};
-  request.wr_id = posted_ + 1;
+  request.wr_id = posted_.next();
   request.sg_list = &piece;
   request.num_sge = 1;
   request.opcode = IBV_WR_SEND;
   if (request.wr_id % posts_per_report == 0) request.send_flags |= IBV_SEND_SIGNALED;
-  if (bytes <= inline_bytes_max_) request.send_flags |= IBV_SEND_INLINE;
+  if (datagram_bytes <= inline_bytes_max_) request.send_flags |= IBV_SEND_INLINE;
   request.wr.ud.ah = to;
   request.wr.ud.remote_qpn = queue_pair;
   request.wr.ud.remote_qkey = queue_key;
   ibv_send_wr* refused = nullptr;
   // One that the adapter refuses is as good as lost.
   if (ibv_post_send(queue_pair_.get(), &request, &refused) != 0) return true;
-  ++posted_;
-  ++note.under_way;
-  under_way_.push_back(datagram);
+  SendBuffers::note_posted(frame);
+  posted_.add({.frame = frame});
   return true;
-}
-
-void Datagrams::release(std::byte* datagram) {
-  note_of(datagram).is_released = true;
-  free_if_done(datagram);
-}
-
-void Datagrams::free_if_done(std::byte* datagram) {
-  const Note& note = note_of(datagram);
-  if (!note.is_released || note.under_way > 0) return;
-  if (note.pool == &kept_buffers_) --taken_;
-  note.pool->give_back(note.buffer);
 }
 
 void Datagrams::reap_sends() {
   std::array<ibv_wc, completions_per_poll_max> completions;
   const int count =
       ibv_poll_cq(send_completions_.get(), completions_per_poll_max, completions.data());
+  if (count <= 0) return;
   // The last of them stands for all before it.
-  if (count > 0) note_sent_up_to(completions[static_cast<std::size_t>(count) - 1].wr_id);
-}
-
-void Datagrams::note_sent_up_to(std::uint64_t number) {
-  for (; reported_ < number && !under_way_.empty(); ++reported_) {
-    std::byte* const datagram = under_way_.front();
-    under_way_.pop_front();
-    --note_of(datagram).under_way;
-    free_if_done(datagram);
-  }
-}
-
-void Datagrams::arm() {
-  ibv_cq* queue = nullptr;
-  void* context = nullptr;
-  while (ibv_get_cq_event(channel_.get(), &queue, &context) == 0) ibv_ack_cq_events(queue, 1);
-  ibv_req_notify_cq(receive_completions_.get(), 0);
+  posted_.on_reported(completions[static_cast<std::size_t>(count) - 1].wr_id,
+                      [this](const Posted& posted) { buffers_.note_left(posted.frame); });
 }
 
 /// What is not reported has left when the adapter had the time for it; it needs us no more.
 bool Datagrams::is_drained() {
   reap_sends();
-  return under_way_.size() < posts_per_report;
+  return posted_.size() < posts_per_report;
 }
 
 }  // namespace hawser::transport::verbs

@@ -1,19 +1,15 @@
 // Datagrams: the one datagram queue pair by which this process reaches all its peers and is reached
-// by them, with its buffers. Nothing in it grows with their number.
+// by them. Nothing in it grows with their number.
 //
-// A buffer to send from is reserved, filled and posted, perhaps several times; it is free again
-// once it is released and none of its sendings is under way. What arrives is handed on in place,
-// and its buffer posted anew at once.
-// Ownership: owns queue pair, queues and buffers; borrows the port.
+// What arrives is handed on in place, and its buffer posted anew at once.
+// Ownership: owns queue pair, queues and the buffers that datagrams arrive in; borrows port,
+//            completion channel and the buffers that they are sent from.
 // Threads:   the lane lock.
-// Bounds:    buffers to send from grow with the frames that peers leave unanswered, up to a limit,
-//            where whoever wants one has to wait; a few others are for what needs no answer. A
-//            datagram that finds no buffer at the receiver is lost.
+// Bounds:    a datagram that finds no buffer at the receiver is lost.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,6 +18,8 @@
 #include "memory/pool/buffer_pool.hpp"
 #include "transport/verbs/port.hpp"
 #include "transport/verbs/port_registrar.hpp"
+#include "transport/verbs/posted_work.hpp"
+#include "transport/verbs/send_buffers.hpp"
 
 namespace hawser::transport::verbs {
 
@@ -38,80 +36,65 @@ class Datagrams {
   /// token's business.
   static constexpr std::uint32_t queue_key = 0x0048'5752;
 
-  static Result<std::unique_ptr<Datagrams>> open(const Port& port, const Settings& settings,
-                                                 memory::Ledger& ledger);
+  /// What else it works with. CHANNEL tells of what arrives.
+  struct Environment {
+    const Port& port;
+    ibv_comp_channel* channel;
+    SendBuffers& buffers;
+    memory::Ledger& ledger;
+  };
+  static Result<std::unique_ptr<Datagrams>> open(const Environment& environment,
+                                                 const Settings& settings);
 
   ~Datagrams();
   Datagrams(const Datagrams&) = delete;
   Datagrams& operator=(const Datagrams&) = delete;
 
   [[nodiscard]] std::uint32_t number() const { return queue_pair_->qp_num; }
-  /// Room for a datagram of an MTU; null if there is none now.
-  std::byte* reserve() { return reserve_from(kept_buffers_); }
-  /// The same for one that will be released as soon as it is posted.
-  std::byte* reserve_briefly() { return reserve_from(brief_buffers_); }
-  /// Most of the buffers that there may be are taken.
-  [[nodiscard]] bool is_scarce() const { return taken_ > taken_if_scarce_; }
-  /// Sends the first BYTES of a reserved DATAGRAM. False: there is no room in the queue now.
-  bool post(std::byte* datagram, std::size_t bytes, ibv_ah* to, std::uint32_t queue_pair);
-  /// DATAGRAM is not needed any more, though perhaps still under way.
-  void release(std::byte* datagram);
+  /// One more can be posted now.
+  [[nodiscard]] bool has_room() {
+    if (posted_.is_full()) [[unlikely]]
+      reap_sends();
+    return !posted_.is_full();
+  }
+  /// Gives back the buffers of what has left.
+  void reap_sends();
+  /// Sends FRAME, which has BYTES, with the header in front of it. False: there is no room now.
+  bool post(std::byte* frame, std::size_t bytes, ibv_ah* to, std::uint32_t queue_pair);
 
   /// Calls HANDLE(ReceivedDatagram) for what has arrived; true if anything has.
   template <class Handle>
   bool poll(Handle&& handle);
-  /// From here to the next call, descriptor() becomes readable when a datagram arrives.
-  void arm();
-  [[nodiscard]] int descriptor() const { return channel_->fd; }
+  /// The channel tells of the next datagram that arrives.
+  void arm() { ibv_req_notify_cq(receive_completions_.get(), 0); }
   /// Nothing is under way on this side.
   [[nodiscard]] bool is_drained();
 
  private:
   static constexpr int completions_per_poll_max = 16;
-  static constexpr std::size_t brief_buffers = 32;
 
   using Buffer = memory::BufferPool::Buffer;
-  /// In front of a datagram that is sent, in the same buffer.
-  struct alignas(64) Note {
-    memory::BufferPool* pool;
-    Buffer* buffer;
-    std::uint32_t under_way;  // sendings
-    bool is_released;
-  };
-  static Note& note_of(std::byte* datagram) {
-    return *reinterpret_cast<Note*>(datagram - sizeof(Note));
-  }
 
-  Datagrams(const Port& port, const Settings& settings, memory::Ledger& ledger);
+  Datagrams(const Environment& environment, const Settings& settings);
   Result<void> take_receive_buffers();
   Result<void> make_queues();
   Result<void> make_ready();
-  std::byte* reserve_from(memory::BufferPool& pool);
-  [[nodiscard]] bool is_queue_full() const { return under_way_.size() >= queue_depth_; }
   void post_receives(std::span<Buffer* const> buffers);
-  void reap_sends();
-  void note_sent_up_to(std::uint64_t number);
-  void free_if_done(std::byte* datagram);
 
   const Port& port_;
+  ibv_comp_channel* const channel_;
+  SendBuffers& buffers_;
   const std::size_t queue_depth_;    // sendings under way at most
   const std::size_t receives_;       // buffers that wait for datagrams
   const std::size_t receive_bytes_;  // of one
-  const std::size_t taken_if_scarce_;
   PortRegistrar registrar_;
-  memory::BufferPool kept_buffers_;
-  memory::BufferPool brief_buffers_;
   memory::BufferPool receive_buffers_;
-  CompletionChannel channel_;
   CompletionQueue send_completions_;
   CompletionQueue receive_completions_;
   QueuePair queue_pair_;
   std::size_t inline_bytes_max_ = 0;
-  std::size_t taken_ = 0;             // of kept_buffers_
-  std::deque<std::byte*> under_way_;  // in the order of their sendings
-  std::uint64_t posted_ = 0;          // sendings so far
-  std::uint64_t reported_ = 0;        // of those whose end we know
-  std::vector<Buffer*> waiting_;      // all buffers that datagrams arrive in
+  PostedWork posted_;
+  std::vector<Buffer*> waiting_;  // all buffers that datagrams arrive in
   std::vector<Buffer*> to_repost_;
 };
 

@@ -23,6 +23,7 @@ using ProtectionDomain = std::unique_ptr<ibv_pd, GiveBack<ibv_dealloc_pd>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, GiveBack<ibv_dereg_mr>>;
 using CompletionChannel = std::unique_ptr<ibv_comp_channel, GiveBack<ibv_destroy_comp_channel>>;
 using CompletionQueue = std::unique_ptr<ibv_cq, GiveBack<ibv_destroy_cq>>;
+using SharedReceiveQueue = std::unique_ptr<ibv_srq, GiveBack<ibv_destroy_srq>>;
 using QueuePair = std::unique_ptr<ibv_qp, GiveBack<ibv_destroy_qp>>;
 using AddressHandle = std::unique_ptr<ibv_ah, GiveBack<ibv_destroy_ah>>;
 

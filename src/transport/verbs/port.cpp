@@ -29,6 +29,11 @@ std::uint8_t choose_gid(ibv_context* context, std::uint8_t port, const ibv_port_
   return chosen;
 }
 
+/// softrdma promises it, and so do the mlx4 and mlx5 adapters, over a bus that does not reorder.
+bool keeps_write_order(std::string_view device) {
+  return device.starts_with("softrdma") || device.starts_with("mlx");
+}
+
 /// An active port of DEVICE; the device's name is empty if there is none.
 Port open_active_port(ibv_device* device) {
   Context context(ibv_open_device(device));
@@ -49,6 +54,8 @@ Port open_active_port(ibv_device* device) {
     if (!port.protection_domain) continue;
     port.context = std::move(context);
     port.device = ibv_get_device_name(device);
+    port.reads_max = static_cast<std::uint8_t>(std::clamp(limits.max_qp_rd_atom, 1, 16));
+    port.keeps_write_order = keeps_write_order(port.device);
     return port;
   }
   return {};
@@ -85,7 +92,12 @@ Result<Port> Port::open(const Settings& settings) {
                            wanted, names_of(devices)));
 }
 
-AddressHandle Port::make_address_handle(const PortAddress& peer) const {
+Error refusal(std::string_view what) {
+  return Error(ErrorClass::other,
+               fmt::format("the adapter refuses {}: {}", what, std::strerror(errno)));
+}
+
+ibv_ah_attr Port::route_to(const PortAddress& peer) const {
   ibv_ah_attr attributes{};
   attributes.port_num = number;
   attributes.dlid = peer.lid;
@@ -93,6 +105,11 @@ AddressHandle Port::make_address_handle(const PortAddress& peer) const {
   attributes.grh.sgid_index = gid_index;
   attributes.grh.hop_limit = 64;
   std::memcpy(attributes.grh.dgid.raw, peer.gid, sizeof(peer.gid));
+  return attributes;
+}
+
+AddressHandle Port::make_address_handle(const PortAddress& peer) const {
+  ibv_ah_attr attributes = route_to(peer);
   return AddressHandle(ibv_create_ah(protection_domain.get(), &attributes));
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "transport/verbs/handles.hpp"
@@ -17,6 +18,9 @@ using base::Error;
 using base::ErrorClass;
 using base::Result;
 
+/// The adapter has just refused WHAT, and errno says why.
+Error refusal(std::string_view what);
+
 struct Port {
   std::string device;
   Context context;
@@ -27,10 +31,14 @@ struct Port {
   std::uint8_t gid_index = 0;
   ibv_gid gid{};
   bool is_ethernet = false;
+  std::uint8_t reads_max = 1;      // RDMA reads of one queue pair that the adapter has under way
+  bool keeps_write_order = false;  // the last bytes of an RDMA write are seen last
 
   /// The port of SETTINGS: of the device that it names, or the first that is active.
   static Result<Port> open(const Settings& settings);
 
+  /// Where PEER is.
+  [[nodiscard]] ibv_ah_attr route_to(const PortAddress& peer) const;
   /// How PEER is reached; null where the adapter refuses.
   [[nodiscard]] AddressHandle make_address_handle(const PortAddress& peer) const;
   /// How the sender of a datagram is reached, from its completion and the route in front of it.

@@ -8,8 +8,10 @@
 namespace hawser::transport::verbs {
 
 Result<memory::RegistrationHandle> PortRegistrar::add(std::uintptr_t address, std::size_t bytes) {
-  MemoryRegion region(ibv_reg_mr(port_.protection_domain.get(), reinterpret_cast<void*>(address),
-                                 bytes, IBV_ACCESS_LOCAL_WRITE));
+  constexpr int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  const int access = IBV_ACCESS_LOCAL_WRITE | (reach_ == Reach::remote ? remote : 0);
+  MemoryRegion region(
+      ibv_reg_mr(port_.protection_domain.get(), reinterpret_cast<void*>(address), bytes, access));
   if (region) return reinterpret_cast<memory::RegistrationHandle>(region.release());
   const bool is_full = errno == ENOMEM || errno == EAGAIN;
   return Error(

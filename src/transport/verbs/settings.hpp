@@ -6,6 +6,9 @@
 
 namespace hawser::transport::verbs {
 
+/// Most slots that the ring of a fast path can have.
+inline constexpr std::int64_t ring_slots_max = 64;
+
 struct Settings {
   std::string adapter = "auto";             // "auto", "hardware" or "softrdma"
   std::string device;                       // by name; empty: the first with an active port
@@ -13,6 +16,29 @@ struct Settings {
   std::int64_t ud_send_buffers_max = 4096;  // and up to so many where they are needed
   std::int64_t ud_queue_depth = 256;        // sendings under way
   std::int64_t ud_receive_buffers = 256;    // that wait for datagrams
+
+  // Connections.
+  std::int64_t rc_eager_bytes = 8256;            // the longest frame with high priority
+  std::int64_t rc_large_bytes = 32832;           // the longest frame at all
+  std::int64_t rc_send_buffers = 16;             // for eager frames, as above,
+  std::int64_t rc_send_buffers_max = 1024;       // and at most
+  std::int64_t rc_large_send_buffers = 4;        // for large ones
+  std::int64_t rc_large_send_buffers_max = 256;  // likewise
+  std::int64_t rc_queue_depth = 128;             // work under way by one queue pair
+  std::int64_t rc_receive_buffers = 64;          // b of log2(n) * k + b, for n connections
+  std::int64_t rc_receive_buffers_growth = 32;   // its k
+
+  // Fast paths.
+  std::int64_t fast_path_slots = 32;     // of the ring of one peer
+  std::int64_t fast_path_bytes = 2072;   // the longest frame in it
+  std::string fast_path_check = "auto";  // "auto", "on" or "off"
+
+  // Operations on the program's memory.
+  std::int64_t pinned_bytes_max = std::int64_t{1} << 32;
+  bool registration_cache = true;
+
+  // For tests: one in so many frames that are sent breaks its connection; 0: none.
+  std::int64_t break_one_in = 0;
 };
 
 }  // namespace hawser::transport::verbs

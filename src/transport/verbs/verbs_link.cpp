@@ -1,5 +1,7 @@
 #include "transport/verbs/verbs_link.hpp"
 
+#include <endian.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,62 +11,400 @@ namespace hawser::transport::verbs {
 
 namespace {
 
-std::byte* frame_of(std::byte* datagram) { return datagram + sizeof(DatagramHeader); }
-std::byte* datagram_of(std::byte* frame) { return frame - sizeof(DatagramHeader); }
+/// A registration of the program's memory, as long as somebody holds it.
+class Lease final : public HeldMemory {
+ public:
+  explicit Lease(memory::RegistrationCache::Lease lease) : lease_(std::move(lease)) {}
+  [[nodiscard]] std::uint32_t remote_key() const override {
+    return PortRegistrar::remote_key(lease_.handle());
+  }
+  [[nodiscard]] std::uint32_t local_key() const override {
+    return PortRegistrar::local_key(lease_.handle());
+  }
+
+ private:
+  memory::RegistrationCache::Lease lease_;
+};
 
 }  // namespace
 
 void VerbsLink::open(AddressHandle to, std::uint32_t queue_pair, std::uint8_t mtu) {
   to_ = std::move(to);
   queue_pair_ = queue_pair;
-  frame_bytes_max_ = mtu_bytes(std::min(mtu, header_.mtu)) - sizeof(DatagramHeader);
+  datagram_frame_bytes_max_ = mtu_bytes(std::min(mtu, header_.mtu)) - sizeof(DatagramHeader);
   channels_.add(ChannelKind::ud_send);
+  earnable_.add(ChannelKind::rc_send);
 }
 
 std::size_t VerbsLink::frame_bytes_max(ChannelKind kind) const {
-  return kind == ChannelKind::ud_send ? frame_bytes_max_ : 0;
+  if (kind == ChannelKind::ud_send) return datagram_frame_bytes_max_;
+  const Connection* const connection = connector_ ? connector_->open() : nullptr;
+  if (connection == nullptr) return 0;
+  const std::size_t eager = connection->frame_bytes_max(Connection::high);
+  switch (kind) {
+    case ChannelKind::rc_send:
+      return connection->frame_bytes_max(Connection::low);
+    case ChannelKind::rc_rdma:
+      return eager;
+    case ChannelKind::rc_fast_path:
+      // A frame for one who sleeps is sent.
+      return channels_.has(kind) ? std::min(fast_path_->writer()->frame_bytes_max(), eager) : 0;
+    default:
+      return 0;
+  }
 }
 
-std::byte* VerbsLink::reserve(ChannelKind, std::size_t bytes) {
+std::uint32_t VerbsLink::receive_window() const {
+  return services_.reliable ? services_.reliable->window() : Link::receive_window();
+}
+
+bool VerbsLink::has_room(ChannelKind kind, std::size_t bytes) {
   // A peer that answers nothing must not take the last buffers from those who do.
   constexpr std::uint32_t kept_max_if_scarce = 4;
-  if (kept_ >= kept_max_if_scarce && datagrams_.is_scarce()) return nullptr;
-  std::byte* const datagram = datagrams_.reserve();
-  if (datagram == nullptr) return nullptr;
-  ++kept_;
-  std::memcpy(datagram, &header_, sizeof(header_));
-  reserved_ = datagram;
-  reserved_bytes_ = bytes;
-  return frame_of(datagram);
+  if (kept_ >= kept_max_if_scarce && services_.buffers.is_scarce()) return false;
+  if (kind == ChannelKind::ud_send) return services_.datagrams.has_room();
+  Connection& connection = *connector_->open();
+  if (bytes <= connection.frame_bytes_max(Connection::high) && kind != ChannelKind::rc_rdma)
+    return connection.has_room(Connection::high) &&
+           (kind != ChannelKind::rc_fast_path || fast_path_->writer()->has_room());
+  return connection.has_room(Connection::low) && large_kept_ < large_frames_max;
 }
 
-void VerbsLink::commit(ChannelKind) { post(reserved_, reserved_bytes_); }
+std::byte* VerbsLink::reserve(ChannelKind kind, std::size_t bytes) {
+  if (!has_room(kind, bytes)) return nullptr;
+  std::byte* const frame = services_.reserve(bytes);
+  if (frame == nullptr) return nullptr;
+  ++kept_;
+  if (SendBuffers::note_of(frame).is_large) ++large_kept_;
+  reserved_ = frame;
+  reserved_bytes_ = bytes;
+  return frame;
+}
+
+void VerbsLink::commit(ChannelKind kind) {
+  if (kind == ChannelKind::ud_send) {
+    post_frame(reserved_, reserved_bytes_);
+    return;
+  }
+  Connection& connection = *connector_->open();
+  SendBuffers::note_of(reserved_).connection = connection.number();
+  if (kind == ChannelKind::rc_rdma) {
+    connection.flush(reserved_, reserved_bytes_);
+  } else if (kind == ChannelKind::rc_fast_path && !fast_path_->is_peer_asleep()) {
+    write_to_ring(connection, reserved_, reserved_bytes_);
+  } else {
+    connection.send(reserved_, reserved_bytes_);
+  }
+  if (services_.settings.break_one_in > 0) [[unlikely]]
+    maybe_break(connection);
+}
+
+void VerbsLink::write_to_ring(Connection& connection, std::byte* frame, std::size_t bytes) {
+  RingWriter& writer = *fast_path_->writer();
+  const RingWriter::Write write = writer.take(frame, bytes);
+  SendBuffers::Note& note = SendBuffers::note_of(frame);
+  note.ring = ring_number_;
+  note.slot = write.slot;
+  connection.write(frame, write.bytes, write.to, writer.key());
+}
+
+void VerbsLink::maybe_break(Connection& connection) {
+  const auto one_in = static_cast<std::uint64_t>(services_.settings.break_one_in);
+  if (base::mix64(++services_.commits) % one_in == 0) connection.break_now();
+}
+
+bool VerbsLink::post_datagram(std::byte* frame, std::size_t bytes, const DatagramHeader& header) {
+  std::memcpy(frame - sizeof(header), &header, sizeof(header));
+  return services_.datagrams.post(frame, bytes, to_.get(), queue_pair_);
+}
+
+bool VerbsLink::post_frame(std::byte* frame, std::size_t bytes) {
+  return post_datagram(frame, bytes, header_);
+}
+
+bool VerbsLink::post_parts(std::byte* frame, std::size_t bytes) {
+  SendBuffers::Note& note = SendBuffers::note_of(frame);
+  if (note.parts_id == 0) note.parts_id = ++parts_made_;
+  const std::size_t part_bytes_max = datagram_frame_bytes_max_ - sizeof(PartHeader);
+  DatagramHeader header = header_;
+  header.type = DatagramHeader::part;
+  for (std::size_t offset = 0; offset < bytes; offset += part_bytes_max) {
+    const std::size_t part_bytes = std::min(part_bytes_max, bytes - offset);
+    std::byte* const part = services_.reserve(sizeof(PartHeader) + part_bytes);
+    if (part == nullptr) return false;
+    const PartHeader about{.id = note.parts_id,
+                           .offset = static_cast<std::uint32_t>(offset),
+                           .total = static_cast<std::uint32_t>(bytes)};
+    std::memcpy(part, &about, sizeof(about));
+    std::memcpy(part + sizeof(about), frame + offset, part_bytes);
+    const bool has_left = post_datagram(part, sizeof(about) + part_bytes, header);
+    services_.buffers.release(part);
+    if (!has_left) return false;
+  }
+  return true;
+}
 
 Link::Resent VerbsLink::resend(ChannelKind, std::byte* frame, std::size_t bytes) {
-  return post(datagram_of(frame), bytes) ? Resent::sent : Resent::no_room;
-}
-
-bool VerbsLink::post(std::byte* datagram, std::size_t frame_bytes) {
-  return datagrams_.post(datagram, sizeof(DatagramHeader) + frame_bytes, to_.get(), queue_pair_);
+  SendBuffers::Note& note = SendBuffers::note_of(frame);
+  if (note.connection != 0 && connector_->carries(note.connection)) return Resent::under_way;
+  note.connection = 0;
+  const bool has_left =
+      bytes <= datagram_frame_bytes_max_ ? post_frame(frame, bytes) : post_parts(frame, bytes);
+  return has_left ? Resent::sent : Resent::no_room;
 }
 
 void VerbsLink::release(ChannelKind, std::byte* frame) {
+  const SendBuffers::Note& note = SendBuffers::note_of(frame);
   --kept_;
-  datagrams_.release(datagram_of(frame));
+  if (note.is_large) --large_kept_;
+  if (note.ring != 0 && note.ring == ring_number_) fast_path_->writer()->free(note.slot);
+  services_.buffers.release(frame);
 }
 
 bool VerbsLink::send_once(ChannelKind, std::span<const std::byte> frame) {
-  std::byte* const datagram = datagrams_.reserve_briefly();
-  if (datagram == nullptr) return false;
-  std::memcpy(datagram, &header_, sizeof(header_));
-  std::ranges::copy(frame, frame_of(datagram));
-  post(datagram, frame.size());
-  datagrams_.release(datagram);
+  std::byte* const brief = services_.reserve_briefly();
+  if (brief == nullptr) return false;
+  std::ranges::copy(frame, brief);
+  post_frame(brief, frame.size());
+  services_.buffers.release(brief);
   return true;
 }
 
 std::int64_t VerbsLink::get(std::span<const MemoryPiece>, std::span<const MemoryPiece>) {
   return -EOPNOTSUPP;
+}
+
+Result<std::unique_ptr<HeldMemory>> VerbsLink::hold(std::uint64_t address, std::size_t bytes) {
+  auto lease = services_.registrations.acquire(address, bytes);
+  if (!lease) return lease.take_error();
+  return std::unique_ptr<HeldMemory>(std::make_unique<Lease>(std::move(*lease)));
+}
+
+bool VerbsLink::start(const Operation& operation) {
+  Connection* const connection = connector_ ? connector_->open() : nullptr;
+  return connection != nullptr && connection->start(operation);
+}
+
+std::uint32_t VerbsLink::operations_epoch() const {
+  const Connection* const connection = connector_ ? connector_->open() : nullptr;
+  return connection == nullptr ? 0 : connection->number();
+}
+
+void VerbsLink::stop_operations(std::uint32_t epoch) {
+  if (connector_) connector_->stop(epoch);
+}
+
+// What arrives.
+
+void VerbsLink::on_part(std::span<const std::byte> part) {
+  const auto header = read<PartHeader>(part);
+  if (!header) return;
+  if (!parts_)
+    parts_ = std::make_unique<PartAssembler>(
+        static_cast<std::size_t>(services_.settings.rc_large_bytes));
+  const std::span<const std::byte> frame = parts_->add(*header, part.subspan(sizeof(*header)));
+  if (!frame.empty()) services_.sink.on_frame(*this, ChannelKind::ud_send, frame);
+}
+
+void VerbsLink::on_connection_message(std::span<const std::byte> message) {
+  if (const auto said = read<ConnectionMessage>(message)) connector().on_message(*said);
+}
+
+void VerbsLink::on_received(Connection& connection, const ibv_wc& completion,
+                            std::span<const std::byte> bytes) {
+  if (completion.status != IBV_WC_SUCCESS) {
+    connection.break_now();
+    return;
+  }
+  connector_->on_used(connection);
+  if ((completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
+    services_.sink.on_frame(*this, ChannelKind::rc_send, bytes);
+    return;
+  }
+  // On a connection that ends, fast paths end as well.
+  const auto message = read<FastPathMessage>(bytes);
+  if (!message || connector_->open() != &connection) return;
+  fast_path_->on_message(static_cast<FastPathMessage::Kind>(be32toh(completion.imm_data)),
+                         *message);
+}
+
+bool VerbsLink::poll_ring() {
+  bool moved = false;
+  RingReader* const reader = fast_path_->reader();
+  // No more at a time than there are slots: others have their turn.
+  for (std::uint32_t i = 0; i < ring_slots_max; ++i) {
+    const std::span<const std::byte> frame = reader->front();
+    if (frame.empty()) break;
+    services_.sink.on_frame(*this, ChannelKind::rc_fast_path, frame);
+    reader->pop();
+    moved = true;
+  }
+  if (!moved && fast_path_->is_ended_by_peer()) end_ring_of_peer();
+  return moved;
+}
+
+std::span<const std::byte> VerbsLink::front(ChannelKind kind) {
+  if (kind != ChannelKind::rc_fast_path || !fast_path_ || fast_path_->reader() == nullptr)
+    return {};
+  return fast_path_->reader()->front();
+}
+
+void VerbsLink::pop(ChannelKind) { fast_path_->reader()->pop(); }
+
+void VerbsLink::say_asleep(bool is_asleep) {
+  if (fast_path_ && connector_->open() != nullptr) fast_path_->say_asleep(is_asleep);
+}
+
+// Channels that are earned.
+
+Connector& VerbsLink::connector() {
+  if (!connector_) {
+    connector_ = std::make_unique<Connector>(services_, peer_.index, *this);
+    services_.ledger.charge(memory::Account::endpoints, sizeof(Connector));
+  }
+  return *connector_;
+}
+
+bool VerbsLink::ask(ChannelKind kind) {
+  if (kind == ChannelKind::rc_fast_path) return fast_path_ && fast_path_->ask();
+  if (kind != ChannelKind::rc_send || !connector().is_closed()) return false;
+  if (connector_->ask()) return true;
+  earnable_.remove(ChannelKind::rc_send);
+  return false;
+}
+
+bool VerbsLink::give_back(ChannelKind kind) {
+  if (kind == ChannelKind::rc_send) {
+    connector_->close();
+    return true;
+  }
+  if (kind != ChannelKind::rc_fast_path || !fast_path_->end()) return false;
+  ring_number_ = 0;
+  channels_.remove(kind);
+  return true;
+}
+
+bool VerbsLink::recall(ChannelKind kind) {
+  return kind != ChannelKind::rc_fast_path || !fast_path_ || fast_path_->recall();
+}
+
+void VerbsLink::serve(std::uint64_t now_ns) {
+  is_timed_ = false;
+  connector_->serve(now_ns);
+  if (deadline_ns() != never_ns) on_timed();
+}
+
+std::uint64_t VerbsLink::deadline_ns() const { return connector_->deadline_ns(); }
+
+void VerbsLink::finish_ending() { connector_->finish_ending(); }
+
+void VerbsLink::close() {
+  // A connection's work ends before the ring that it may write.
+  connector_.reset();
+  drop_fast_path();
+}
+
+bool VerbsLink::on_connection_asked() {
+  return services_.sink.on_channel_asked(*this, ChannelKind::rc_send);
+}
+
+void VerbsLink::on_connection_withdrawn() {
+  services_.sink.on_channel_given_back(*this, ChannelKind::rc_send);
+}
+
+void VerbsLink::on_connection_open() {
+  fast_path_ = std::make_unique<FastPath>(services_, *connector_->open(), *this);
+  channels_.add(ChannelKind::rc_send);
+  channels_.add(ChannelKind::rc_rdma);
+  earnable_.add(ChannelKind::rc_fast_path);
+  services_.sink.on_channels_changed(*this);
+}
+
+void VerbsLink::on_connection_refused() {
+  services_.sink.on_channel_refused(*this, ChannelKind::rc_send);
+}
+
+void VerbsLink::on_connection_closing() {
+  const bool was_asked = fast_path_ && fast_path_->is_asked() && fast_path_->writer() == nullptr;
+  for (const ChannelKind kind :
+       {ChannelKind::rc_send, ChannelKind::rc_rdma, ChannelKind::rc_fast_path})
+    channels_.remove(kind);
+  earnable_.remove(ChannelKind::rc_fast_path);
+  ring_number_ = 0;
+  if (was_asked) services_.sink.on_channel_refused(*this, ChannelKind::rc_fast_path);
+  services_.sink.on_channels_changed(*this);
+}
+
+void VerbsLink::on_connection_broken() {
+  drop_fast_path();
+  services_.sink.on_undelivered(
+      *this, {ChannelKind::rc_send, ChannelKind::rc_rdma, ChannelKind::rc_fast_path});
+}
+
+void VerbsLink::on_connection_ended() {
+  drop_fast_path();
+  services_.sink.on_channel_given_back(*this, ChannelKind::rc_send);
+}
+
+void VerbsLink::drop_fast_path() {
+  if (!fast_path_) return;
+  if (fast_path_->reader() != nullptr && !services_.is_closing) end_ring_of_peer();
+  fast_path_.reset();
+}
+
+void VerbsLink::end_ring_of_peer() {
+  fast_path_->drop_reader();
+  std::erase(services_.polled, this);
+  incoming_.remove(ChannelKind::rc_fast_path);
+  services_.sink.on_channel_given_back(*this, ChannelKind::rc_fast_path);
+}
+
+void VerbsLink::on_timed() {
+  if (!std::exchange(is_timed_, true)) services_.timed.push_back(this);
+}
+
+void VerbsLink::on_ending() { services_.ending.push_back(this); }
+
+void VerbsLink::send_message(const ConnectionMessage& message) {
+  // One that finds no room now is repeated like one that was lost.
+  std::byte* const brief = services_.reserve_briefly();
+  if (brief == nullptr) return;
+  DatagramHeader header = header_;
+  header.type = DatagramHeader::connection;
+  std::memcpy(brief, &message, sizeof(message));
+  post_datagram(brief, sizeof(message), header);
+  services_.buffers.release(brief);
+}
+
+void VerbsLink::on_operation_ended(std::uint64_t token, bool was_done) {
+  if (!services_.is_closing) services_.sink.on_operation_done(*this, token, was_done);
+}
+
+bool VerbsLink::on_fast_path_asked() {
+  if (!services_.sink.on_channel_asked(*this, ChannelKind::rc_fast_path)) return false;
+  services_.polled.push_back(this);
+  incoming_.add(ChannelKind::rc_fast_path);
+  return true;
+}
+
+void VerbsLink::on_fast_path_withdrawn() {
+  std::erase(services_.polled, this);
+  incoming_.remove(ChannelKind::rc_fast_path);
+  services_.sink.on_channel_given_back(*this, ChannelKind::rc_fast_path);
+}
+
+void VerbsLink::on_fast_path_open() {
+  ring_number_ = ++services_.rings_made;
+  channels_.add(ChannelKind::rc_fast_path);
+  services_.sink.on_channels_changed(*this);
+}
+
+void VerbsLink::on_fast_path_refused() {
+  services_.sink.on_channel_refused(*this, ChannelKind::rc_fast_path);
+}
+
+void VerbsLink::on_fast_path_recalled() {
+  services_.sink.on_channel_recalled(*this, ChannelKind::rc_fast_path);
 }
 
 }  // namespace hawser::transport::verbs

@@ -1,31 +1,90 @@
 #include "transport/verbs/verbs_transport.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "platform/file.hpp"
+
 namespace hawser::transport::verbs {
+
+namespace {
+
+memory::RegistrationSettings registrations_of(const Settings& settings) {
+  return {.pinned_bytes_max = static_cast<std::size_t>(settings.pinned_bytes_max),
+          .page_bytes = platform::page_bytes(),
+          .keep = settings.registration_cache};
+}
+
+constexpr std::size_t words_per_slab = 32;
+constexpr std::size_t word_slabs_max = 2048;
+
+}  // namespace
 
 Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(const Environment& environment,
                                                              const Settings& settings) {
   Result<Port> opened = Port::open(settings);
   if (!opened) return opened.take_error();
   auto port = std::make_unique<Port>(std::move(*opened));  // queues refer to it
-  Result<std::unique_ptr<Datagrams>> datagrams =
-      Datagrams::open(*port, settings, *environment.ledger);
-  if (!datagrams) return datagrams.take_error();
-  return std::unique_ptr<VerbsTransport>(
-      new VerbsTransport(environment, std::move(port), std::move(*datagrams)));
+  CompletionChannel channel(ibv_create_comp_channel(port->context.get()));
+  if (!channel) return refusal("a completion channel");
+  ::fcntl(channel->fd, F_SETFL, ::fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
+  std::unique_ptr<VerbsTransport> transport(
+      new VerbsTransport(environment, std::move(port), std::move(channel), settings));
+  HAWSER_TRY(transport->open_datagrams());
+  return transport;
 }
 
-VerbsTransport::VerbsTransport(const Environment& environment, std::unique_ptr<Port> port,
-                               std::unique_ptr<Datagrams> datagrams)
-    : environment_(environment), port_(std::move(port)), datagrams_(std::move(datagrams)) {
+VerbsTransport::VerbsTransport(Environment environment, std::unique_ptr<Port> port,
+                               CompletionChannel channel, const Settings& settings)
+    : environment_(std::move(environment)),
+      settings_(settings),
+      port_(std::move(port)),
+      channel_(std::move(channel)),
+      buffers_(*port_, settings_, *environment_.ledger),
+      registrar_(*port_, PortRegistrar::Reach::remote),
+      words_(registrar_, *environment_.ledger,
+             {.account = memory::Account::network_buffers,
+              .buffer_bytes = sizeof(std::uint64_t),
+              .slab_buffers = words_per_slab,
+              .slabs_max = word_slabs_max}),
+      registrations_(registrar_, *environment_.ledger, registrations_of(settings_)) {}
+
+VerbsTransport::~VerbsTransport() {
+  if (services_) services_->is_closing = true;
+  for (const auto& [peer, link] : links_) link->close();
+}
+
+Result<void> VerbsTransport::open_datagrams() {
+  auto datagrams =
+      Datagrams::open({*port_, channel_.get(), buffers_, *environment_.ledger}, settings_);
+  if (!datagrams) return datagrams.take_error();
+  datagrams_ = std::move(*datagrams);
+  services_ = std::make_unique<LinkServices>(LinkServices{
+      .self = environment_.self,
+      .port = *port_,
+      .settings = settings_,
+      .sink = *environment_.sink,
+      .ledger = *environment_.ledger,
+      .clock = environment_.clock,
+      .channel = channel_.get(),
+      .buffers = buffers_,
+      .datagrams = *datagrams_,
+      .registrations = registrations_,
+      .words = words_,
+      .reliable = nullptr,
+      .timed = {},
+      .ending = {},
+      .polled = {},
+  });
   address_.mtu = port_->mtu;
   address_.lid = port_->lid;
   address_.queue_pair = datagrams_->number();
   std::memcpy(address_.gid, port_->gid.raw, sizeof(address_.gid));
+  return {};
 }
 
 Result<std::span<const std::byte>> VerbsTransport::address() {
@@ -37,7 +96,7 @@ VerbsLink& VerbsTransport::make_link(const Identity& peer, std::uint64_t expecte
                               .index = environment_.self.index,
                               .epoch = environment_.self.epoch,
                               .token = token_of(environment_.key, environment_.self, peer)};
-  auto link = std::make_unique<VerbsLink>(*datagrams_, header, expected_token);
+  auto link = std::make_unique<VerbsLink>(*services_, peer, header, expected_token);
   return *links_.emplace(peer, std::move(link)).first->second;
 }
 
@@ -56,21 +115,93 @@ Result<Link*> VerbsTransport::connect(const Identity& peer, std::span<const std:
 }
 
 bool VerbsTransport::progress() {
-  return datagrams_->poll([this](const ReceivedDatagram& datagram) { on_datagram(datagram); });
+  bool moved =
+      datagrams_->poll([this](const ReceivedDatagram& datagram) { on_datagram(datagram); });
+  moved |= poll_connections();
+  if (!services_->ending.empty() && !moved) [[unlikely]]
+    moved = end_connections();
+  if (!services_->timed.empty()) [[unlikely]]
+    moved |= serve_links();
+  if (said_asleep_ && ++rounds_awake_ > rounds_if_awake) [[unlikely]]
+    say_asleep(false);
+  return moved;
+}
+
+bool VerbsTransport::poll_connections() {
+  if (!services_->reliable) return false;
+  bool moved = services_->reliable->poll_received();
+  moved |= services_->reliable->poll_sent();
+  return poll_rings() || moved;
+}
+
+bool VerbsTransport::poll_rings() {
+  bool moved = false;
+  // From the back: one that has ended leaves the list.
+  for (std::size_t i = services_->polled.size(); i-- > 0;) {
+    if (i < services_->polled.size()) moved |= services_->polled[i]->poll_ring();
+  }
+  return moved;
+}
+
+bool VerbsTransport::serve_links() {
+  const std::uint64_t now_ns = environment_.clock();
+  bool was_due = false;
+  for (VerbsLink* link : std::exchange(services_->timed, {})) {
+    was_due |= link->deadline_ns() <= now_ns;
+    link->serve(now_ns);
+  }
+  return was_due;
+}
+
+bool VerbsTransport::end_connections() {
+  for (VerbsLink* link : std::exchange(services_->ending, {})) link->finish_ending();
+  return true;
 }
 
 bool VerbsTransport::is_drained() const { return datagrams_->is_drained(); }
 
+void VerbsTransport::arm() {
+  ibv_cq* queue = nullptr;
+  void* context = nullptr;
+  while (ibv_get_cq_event(channel_.get(), &queue, &context) == 0) ibv_ack_cq_events(queue, 1);
+  datagrams_->arm();
+  if (services_->reliable) services_->reliable->arm();
+  say_asleep(true);
+}
+
+void VerbsTransport::say_asleep(bool is_asleep) {
+  said_asleep_ = is_asleep && !services_->polled.empty();
+  rounds_awake_ = 0;
+  for (VerbsLink* link : services_->polled) link->say_asleep(is_asleep);
+}
+
+std::uint64_t VerbsTransport::deadline_ns() const {
+  std::uint64_t first = said_asleep_ ? environment_.clock() + look_ns : never_ns;
+  for (const VerbsLink* link : services_->timed) first = std::min(first, link->deadline_ns());
+  return first;
+}
+
 void VerbsTransport::on_datagram(const ReceivedDatagram& datagram) {
   const std::optional<DatagramHeader> header = parse<DatagramHeader>(datagram.bytes);
-  VerbsLink* const link =
-      header && header->type == DatagramHeader::frame ? link_of(*header, datagram) : nullptr;
+  VerbsLink* const link = header ? link_of(*header, datagram) : nullptr;
   if (link == nullptr) {
     ++dropped_;
     return;
   }
-  environment_.sink->on_frame(*link, ChannelKind::ud_send,
-                              datagram.bytes.subspan(sizeof(DatagramHeader)));
+  const std::span<const std::byte> body = datagram.bytes.subspan(sizeof(DatagramHeader));
+  switch (header->type) {
+    case DatagramHeader::frame:
+      environment_.sink->on_frame(*link, ChannelKind::ud_send, body);
+      return;
+    case DatagramHeader::connection:
+      link->on_connection_message(body);
+      return;
+    case DatagramHeader::part:
+      link->on_part(body);
+      return;
+    default:
+      ++dropped_;
+  }
 }
 
 VerbsLink* VerbsTransport::link_of(const DatagramHeader& header, const ReceivedDatagram& datagram) {

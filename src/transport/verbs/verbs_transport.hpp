@@ -1,20 +1,23 @@
 // VerbsTransport: peers reached through an RDMA adapter's queue pairs.
 //
 // At start there is one datagram queue pair, and nothing per peer: whoever knows its address can
-// send to it, and is answered at the address that its datagram came from. So there is no
-// connection to be made: `ud_send` is there as soon as the peer's address is known.
+// send to it, and is answered at the address that its datagram came from. So `ud_send` is there as
+// soon as the peer's address is known. Peers that earn it get a connection, by datagrams, too.
 // Ownership: owns port, queues and links; borrows sink and ledger.
 // Threads:   the lane lock.
 // Security:  a datagram without the token of its sender is dropped before anything in it is used.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
-#include <vector>
 
 #include "memory/ledger/ledger.hpp"
+#include "memory/registration/memory_events.hpp"
+#include "memory/registration/registration_cache.hpp"
 #include "transport/transport.hpp"
 #include "transport/verbs/datagrams.hpp"
+#include "transport/verbs/link_services.hpp"
 #include "transport/verbs/token.hpp"
 #include "transport/verbs/verbs_link.hpp"
 
@@ -27,9 +30,12 @@ class VerbsTransport final : public Transport {
     JobKey key;
     memory::Ledger* ledger;
     Sink* sink;
+    std::function<std::uint64_t()> clock;  // nanoseconds
   };
   static Result<std::unique_ptr<VerbsTransport>> open(const Environment& environment,
                                                       const Settings& settings);
+
+  ~VerbsTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "verbs"; }
   Result<std::span<const std::byte>> address() override;
@@ -38,26 +44,51 @@ class VerbsTransport final : public Transport {
   [[nodiscard]] bool is_drained() const override;
   void leave() override {}
   void come_back() override {}
-  [[nodiscard]] int descriptor() const override { return datagrams_->descriptor(); }
-  void arm() override { datagrams_->arm(); }
+  [[nodiscard]] int descriptor() const override { return channel_->fd; }
+  void arm() override;
+  [[nodiscard]] std::uint64_t deadline_ns() const override;
+  [[nodiscard]] std::size_t datagram_bytes_max() const override {
+    return mtu_bytes(port_->mtu) - sizeof(DatagramHeader);
+  }
 
   /// Datagrams that were dropped: strangers', malformed, or to somebody else.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
-  VerbsTransport(const Environment& environment, std::unique_ptr<Port> port,
-                 std::unique_ptr<Datagrams> datagrams);
+  /// How long what a sleeper's peer wrote before it saw that it sleeps can stay unseen.
+  static constexpr std::uint64_t look_ns = 50'000'000;
+  /// Rounds of progress after which a process that slept counts as awake.
+  static constexpr std::uint32_t rounds_if_awake = 256;
+
+  VerbsTransport(Environment environment, std::unique_ptr<Port> port, CompletionChannel channel,
+                 const Settings& settings);
+  Result<void> open_datagrams();
   VerbsLink& make_link(const Identity& peer, std::uint64_t expected_token);
   void on_datagram(const ReceivedDatagram& datagram);
   /// The link of the datagram's sender, made if it is the first of one who knows the key; null if
   /// it does not.
   VerbsLink* link_of(const DatagramHeader& header, const ReceivedDatagram& datagram);
+  bool poll_connections();
+  bool poll_rings();
+  bool serve_links();
+  bool end_connections();
+  void say_asleep(bool is_asleep);
 
   const Environment environment_;
+  const Settings settings_;
   const std::unique_ptr<Port> port_;
+  const CompletionChannel channel_;
+  SendBuffers buffers_;
+  PortRegistrar registrar_;  // of memory that peers may reach
+  memory::BufferPool words_;
+  memory::RegistrationCache registrations_;
+  std::unique_ptr<memory::MemoryEvents> memory_events_;
   std::unique_ptr<Datagrams> datagrams_;
+  std::unique_ptr<LinkServices> services_;
   PortAddress address_;
   std::unordered_map<Identity, std::unique_ptr<VerbsLink>> links_;
+  bool said_asleep_ = false;
+  std::uint32_t rounds_awake_ = 0;  // of progress since
   std::uint64_t dropped_ = 0;
 };
 

@@ -1,6 +1,4 @@
 // Two ends of the transport in one process, over softrdma.
-#include "transport/verbs/verbs_transport.hpp"
-
 #include <gtest/gtest.h>
 
 #include <poll.h>
@@ -8,52 +6,13 @@
 
 #include <array>
 #include <bit>
-#include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "transport/recording_sink.hpp"
+#include "transport/verbs/test_end.hpp"
 
 namespace hawser::transport::verbs {
 namespace {
-
-/// A fabric of this process's own: its tests meet nobody else's.
-const bool has_own_fabric = [] {
-  ::setenv("SOFTRDMA_FABRIC", ("verbs-test-" + std::to_string(::getpid())).c_str(), 1);
-  return true;
-}();
-
-struct End {
-  explicit End(std::uint32_t index, const Settings& settings = {}, std::byte secret = std::byte{1})
-      : self{1, index, 0} {
-    JobKey key{};
-    key[0] = secret;
-    auto opened = VerbsTransport::open({self, key, &ledger, &sink}, settings);
-    if (!opened) throw std::runtime_error(opened.error().sentence());
-    transport = std::move(*opened);
-  }
-  Link& connect(End& to) { return **transport->connect(to.self, *to.transport->address()); }
-
-  const Identity self;
-  memory::Ledger ledger;
-  RecordingSink sink;
-  std::unique_ptr<VerbsTransport> transport;
-};
-
-void settle(End& a, End& b) {
-  for (int quiet = 0; quiet < 1000;)
-    quiet = a.transport->progress() || b.transport->progress() ? 0 : quiet + 1;
-}
-
-/// Sends frame NUMBER; the frame, which is to be released.
-std::byte* send(Link& link, std::size_t bytes, std::uint64_t number) {
-  std::byte* const frame = link.reserve(ChannelKind::ud_send, bytes);
-  if (frame == nullptr) return nullptr;
-  make_frame({frame, bytes}, number);
-  link.commit(ChannelKind::ud_send);
-  return frame;
-}
 
 TEST(VerbsTransport, APeerIsReachedWithoutAConnection) {
   End a(0);
@@ -68,7 +27,7 @@ TEST(VerbsTransport, APeerIsReachedWithoutAConnection) {
   std::uint64_t number = 0;
   for (const std::size_t bytes :
        {std::size_t{8}, std::size_t{40}, std::size_t{41}, std::size_t{500}, largest}) {
-    std::byte* const frame = send(link, bytes, number++);
+    std::byte* const frame = send_datagram(link, bytes, number++);
     ASSERT_NE(frame, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame) % 8, 0U);
     link.release(ChannelKind::ud_send, frame);
@@ -85,12 +44,12 @@ TEST(VerbsTransport, WhoWasReachedCanAnswer) {
   End a(0);
   End b(1);
   Link& there = a.connect(b);
-  there.release(ChannelKind::ud_send, send(there, 8, 0));
+  there.release(ChannelKind::ud_send, send_datagram(there, 8, 0));
   settle(a, b);
   ASSERT_EQ(b.sink.links.size(), 1U);
   Link& back = *b.sink.links.front();
   EXPECT_EQ(&b.connect(a), &back);
-  back.release(ChannelKind::ud_send, send(back, 100, 0));
+  back.release(ChannelKind::ud_send, send_datagram(back, 100, 0));
   settle(a, b);
   ASSERT_EQ(a.sink.arrivals.size(), 1U);
   EXPECT_TRUE(a.sink.links.empty()) << "it had connected itself";
@@ -101,16 +60,16 @@ TEST(VerbsTransport, AStrangerIsNotHeard) {
   End stranger(0, {}, std::byte{2});
   End b(1);
   Link& link = stranger.connect(b);
-  link.release(ChannelKind::ud_send, send(link, 8, 0));
+  link.release(ChannelKind::ud_send, send_datagram(link, 8, 0));
   settle(stranger, b);
   EXPECT_TRUE(b.sink.arrivals.empty());
   EXPECT_TRUE(b.sink.links.empty());
   EXPECT_EQ(b.transport->dropped(), 1U);
   Link& known = a.connect(b);
-  known.release(ChannelKind::ud_send, send(known, 8, 0));
+  known.release(ChannelKind::ud_send, send_datagram(known, 8, 0));
   settle(a, b);
   EXPECT_EQ(b.sink.arrivals.size(), 1U);
-  link.release(ChannelKind::ud_send, send(link, 8, 0));
+  link.release(ChannelKind::ud_send, send_datagram(link, 8, 0));
   settle(stranger, b);
   EXPECT_EQ(b.sink.arrivals.size(), 1U) << "not under the name of one who is known, either";
 }
@@ -119,10 +78,11 @@ TEST(VerbsTransport, AKeptFrameCanBeSentAgain) {
   End a(0);
   End b(1);
   Link& link = a.connect(b);
-  std::byte* const first = send(link, 64, 0);
-  std::byte* const second = send(link, 64, 1);
+  std::byte* const first = send_datagram(link, 64, 0);
+  std::byte* const second = send_datagram(link, 64, 1);
   ASSERT_NE(second, first);
-  for (int i = 0; i < 40; ++i) ASSERT_EQ(link.resend(ChannelKind::ud_send, first, 64), Link::Resent::sent);
+  for (int i = 0; i < 40; ++i)
+    ASSERT_EQ(link.resend(ChannelKind::ud_send, first, 64), Link::Resent::sent);
   link.release(ChannelKind::ud_send, first);
   link.release(ChannelKind::ud_send, second);
   settle(a, b);
@@ -142,7 +102,8 @@ TEST(VerbsTransport, BuffersGrowToTheirLimitAndLeaveRoomForOthersAndForAnswers) 
   Link& link = a.connect(b);
   const auto at_first = a.ledger.current_bytes(memory::Account::network_buffers);
   std::vector<std::byte*> kept;
-  for (std::byte* frame = send(link, 8, 0); frame != nullptr; frame = send(link, 8, 0)) {
+  for (std::byte* frame = send_datagram(link, 8, 0); frame != nullptr;
+       frame = send_datagram(link, 8, 0)) {
     kept.push_back(frame);
     ASSERT_LE(kept.size(), 64U);
     settle(a, b);
@@ -150,13 +111,13 @@ TEST(VerbsTransport, BuffersGrowToTheirLimitAndLeaveRoomForOthersAndForAnswers) 
   EXPECT_GT(kept.size(), 32U);
   EXPECT_GT(a.ledger.current_bytes(memory::Account::network_buffers), at_first);
   Link& other = a.connect(c);
-  std::byte* const frame = send(other, 8, 0);
+  std::byte* const frame = send_datagram(other, 8, 0);
   EXPECT_NE(frame, nullptr) << "another peer finds room";
   const std::array<std::byte, 24> answer{};
   EXPECT_TRUE(link.send_once(ChannelKind::ud_send, answer));
   for (std::byte* each : kept) link.release(ChannelKind::ud_send, each);
   other.release(ChannelKind::ud_send, frame);
-  std::byte* const next = send(link, 8, 1);
+  std::byte* const next = send_datagram(link, 8, 1);
   ASSERT_NE(next, nullptr);
   link.release(ChannelKind::ud_send, next);
 }
@@ -168,7 +129,7 @@ TEST(VerbsTransport, SleepEndsWhenADatagramComes) {
   b.transport->arm();
   pollfd polled{b.transport->descriptor(), POLLIN, 0};
   EXPECT_EQ(::poll(&polled, 1, 0), 0);
-  link.release(ChannelKind::ud_send, send(link, 8, 0));
+  link.release(ChannelKind::ud_send, send_datagram(link, 8, 0));
   EXPECT_EQ(::poll(&polled, 1, 5000), 1);
   settle(a, b);
   EXPECT_EQ(b.sink.arrivals.size(), 1U);
@@ -184,7 +145,7 @@ TEST(VerbsTransport, AWrongAddressOrDeviceIsASentence) {
   RecordingSink sink;
   Settings absent;
   absent.device = "mlx9_9";
-  const auto opened = VerbsTransport::open({{1, 0, 0}, {}, &ledger, &sink}, absent);
+  const auto opened = VerbsTransport::open({{1, 0, 0}, {}, &ledger, &sink, {}}, absent);
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().sentence().find("mlx9_9"), std::string::npos);
   EXPECT_NE(opened.error().sentence().find("softrdma0"), std::string::npos);

@@ -1,0 +1,112 @@
+#include "transport/verbs/reliable_queues.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "transport/verbs/connection.hpp"
+
+namespace hawser::transport::verbs {
+
+namespace {
+
+/// Frames that each connected peer can have on their way, at least, by priority.
+constexpr std::array<std::size_t, 2> window_min = {4, 2};
+/// Long frames are few: this part of the number of short ones.
+constexpr std::size_t short_per_long = 4;
+
+}  // namespace
+
+Result<std::unique_ptr<ReliableQueues>> ReliableQueues::open(const Port& port,
+                                                             ibv_comp_channel* channel,
+                                                             memory::Ledger& ledger,
+                                                             const Settings& settings) {
+  std::unique_ptr<ReliableQueues> queues(new ReliableQueues(port, settings));
+  ibv_device_attr limits{};
+  if (ibv_query_device(port.context.get(), &limits) != 0) return refusal("to say what it can");
+  constexpr int buffers_wanted = 8192;
+  const auto buffers_max =
+      static_cast<std::size_t>(std::min({buffers_wanted, limits.max_srq_wr, limits.max_cqe}));
+  const std::array<std::int64_t, 2> bytes = {settings.rc_eager_bytes, settings.rc_large_bytes};
+  for (std::size_t priority = 0; priority < bytes.size(); ++priority) {
+    auto receives = SharedReceives::open(port, channel, ledger,
+                                         {static_cast<std::size_t>(bytes[priority]), buffers_max});
+    if (!receives) return receives.take_error();
+    queues->receives_[priority] = std::move(*receives);
+  }
+  constexpr int sent_wanted = 16384;
+  queues->sent_.reset(ibv_create_cq(port.context.get(), std::min(sent_wanted, limits.max_cqe),
+                                    nullptr, channel, 0));
+  if (!queues->sent_) return refusal("a completion queue");
+  return queues;
+}
+
+QueuePair ReliableQueues::make_queue_pair(std::size_t priority) {
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = sent_.get();
+  wanted.recv_cq = receives_[priority]->completions();
+  wanted.srq = receives_[priority]->queue();
+  wanted.cap = {.max_send_wr = static_cast<std::uint32_t>(settings_.rc_queue_depth),
+                .max_recv_wr = 0,
+                .max_send_sge = 1,
+                .max_recv_sge = 0,
+                .max_inline_data = 128};
+  wanted.qp_type = IBV_QPT_RC;
+  QueuePair queue_pair(ibv_create_qp(port_.protection_domain.get(), &wanted));
+  if (queue_pair) inline_bytes_max_ = wanted.cap.max_inline_data;
+  return queue_pair;
+}
+
+void ReliableQueues::add(std::uint32_t queue_pair, Connection& connection) {
+  connections_.emplace(queue_pair, &connection);
+  size_receives();
+}
+
+void ReliableQueues::remove(std::uint32_t queue_pair) {
+  connections_.erase(queue_pair);
+  last_ = nullptr;
+  size_receives();
+}
+
+void ReliableQueues::size_receives() {
+  const std::size_t connections = (connections_.size() + 1) / 2;
+  if (connections == 0) return;  // the next one will want them again
+  const auto base = static_cast<std::size_t>(settings_.rc_receive_buffers);
+  const auto growth = static_cast<std::size_t>(settings_.rc_receive_buffers_growth);
+  const std::size_t buffers = std::bit_width(connections - 1) * growth + base;
+  receives_[0]->set_target(std::max(buffers, connections * window_min[0]));
+  receives_[1]->set_target(std::max(buffers / short_per_long, connections * window_min[1]));
+}
+
+std::uint32_t ReliableQueues::window() const {
+  const std::size_t connections = std::max<std::size_t>(connections_.size() / 2, 1);
+  return static_cast<std::uint32_t>(receives_[0]->target() / connections);
+}
+
+bool ReliableQueues::poll_received() {
+  if (connections_.empty()) return false;
+  bool moved = false;
+  for (const auto& receives : receives_)
+    moved |= receives->poll([&](const ibv_wc& completion, std::span<const std::byte> bytes) {
+      if (Connection* const connection = find(completion.qp_num))
+        connection->owner().on_received(*connection, completion, bytes);
+    });
+  return moved;
+}
+
+bool ReliableQueues::poll_sent() {
+  if (connections_.empty()) return false;
+  std::array<ibv_wc, 16> found;
+  const int count = ibv_poll_cq(sent_.get(), static_cast<int>(found.size()), found.data());
+  if (count <= 0) return false;
+  for (const ibv_wc& completion : std::span(found).first(static_cast<std::size_t>(count)))
+    if (Connection* const connection = find(completion.qp_num)) connection->on_sent(completion);
+  return true;
+}
+
+void ReliableQueues::arm() {
+  if (connections_.empty()) return;
+  for (const auto& receives : receives_) receives->arm();
+  ibv_req_notify_cq(sent_.get(), 0);
+}
+
+}  // namespace hawser::transport::verbs

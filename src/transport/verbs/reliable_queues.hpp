@@ -1,0 +1,74 @@
+// ReliableQueues: what all connections of this process share: the buffers in which frames arrive,
+// one set per priority, and the queue that says what has left. Made when the first connection is,
+// and grown with their number, by its logarithm (Open MPI over InfiniBand sizes shared receive
+// queues like this).
+//
+// Ownership: owns queues; borrows port, ledger and the connections, which unregister.
+// Threads:   the lane lock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+
+#include "transport/verbs/send_buffers.hpp"
+#include "transport/verbs/shared_receives.hpp"
+
+namespace hawser::transport::verbs {
+
+class Connection;
+
+class ReliableQueues {
+ public:
+  static Result<std::unique_ptr<ReliableQueues>> open(const Port& port, ibv_comp_channel* channel,
+                                                      memory::Ledger& ledger,
+                                                      const Settings& settings);
+
+  [[nodiscard]] const Port& port() const { return port_; }
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  /// Of frames of a priority that arrive here.
+  [[nodiscard]] std::size_t frame_bytes_max(std::size_t priority) const {
+    return receives_[priority]->frame_bytes();
+  }
+  /// Frames of high priority that each connected peer may have on its way to us.
+  [[nodiscard]] std::uint32_t window() const;
+
+  /// A queue pair that receives by PRIORITY; null where the adapter refuses.
+  QueuePair make_queue_pair(std::size_t priority);
+  void add(std::uint32_t queue_pair, Connection& connection);
+  void remove(std::uint32_t queue_pair);
+
+  /// Tells the owners of connections what has come; true if anything has. A queue pair must not end
+  /// before what it received was taken: its buffers would be lost.
+  bool poll_received();
+  /// Tells connections what of theirs has left; true if anything has.
+  bool poll_sent();
+  void arm();
+
+  [[nodiscard]] std::size_t inline_bytes_max() const { return inline_bytes_max_; }
+
+ private:
+  ReliableQueues(const Port& port, const Settings& settings) : port_(port), settings_(settings) {}
+  Connection* find(std::uint32_t queue_pair) {
+    if (queue_pair == last_number_ && last_ != nullptr) [[likely]]
+      return last_;
+    const auto found = connections_.find(queue_pair);
+    if (found == connections_.end()) return nullptr;
+    last_number_ = queue_pair;
+    return last_ = found->second;
+  }
+  void size_receives();
+
+  const Port& port_;
+  const Settings& settings_;
+  std::array<std::unique_ptr<SharedReceives>, 2> receives_;
+  CompletionQueue sent_;
+  std::unordered_map<std::uint32_t, Connection*> connections_;  // by queue pair: two for each
+  std::uint32_t last_number_ = 0;
+  Connection* last_ = nullptr;
+  std::size_t inline_bytes_max_ = 0;
+};
+
+}  // namespace hawser::transport::verbs

@@ -1,0 +1,87 @@
+#include "transport/verbs/send_buffers.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace hawser::transport::verbs {
+
+namespace {
+
+constexpr std::size_t trailer_bytes = 16;
+
+memory::BufferPoolSettings pool_of(std::size_t frame_bytes, std::size_t per_slab,
+                                   std::size_t slabs_max) {
+  return {.account = memory::Account::network_buffers,
+          .buffer_bytes =
+              sizeof(SendBuffers::Note) + sizeof(DatagramHeader) + frame_bytes + trailer_bytes,
+          .slab_buffers = per_slab,
+          .slabs_max = slabs_max};
+}
+
+std::size_t size_of(std::int64_t setting) { return static_cast<std::size_t>(setting); }
+
+std::size_t slabs_of(std::size_t buffers, std::size_t per_slab) {
+  return std::max<std::size_t>(buffers / per_slab, 1);
+}
+
+}  // namespace
+
+SendBuffers::SendBuffers(const Port& port, const Settings& settings, memory::Ledger& ledger)
+    : datagram_frame_bytes_(mtu_bytes(port.mtu) - sizeof(DatagramHeader)),
+      eager_frame_bytes_(size_of(settings.rc_eager_bytes)),
+      datagrams_taken_if_scarce_(size_of(settings.ud_send_buffers_max) / 4 * 3),
+      registrar_(port, PortRegistrar::Reach::local),
+      brief_(registrar_, ledger, pool_of(brief_bytes, 32, 1)),
+      datagrams_(registrar_, ledger,
+                 pool_of(datagram_frame_bytes_, size_of(settings.ud_send_buffers),
+                         slabs_of(size_of(settings.ud_send_buffers_max),
+                                  size_of(settings.ud_send_buffers)))),
+      eager_(registrar_, ledger,
+             pool_of(eager_frame_bytes_, size_of(settings.rc_send_buffers),
+                     slabs_of(size_of(settings.rc_send_buffers_max),
+                              size_of(settings.rc_send_buffers)))),
+      large_(registrar_, ledger,
+             pool_of(size_of(settings.rc_large_bytes), size_of(settings.rc_large_send_buffers),
+                     slabs_of(size_of(settings.rc_large_send_buffers_max),
+                              size_of(settings.rc_large_send_buffers)))) {}
+
+std::byte* SendBuffers::reserve(std::size_t bytes) {
+  if (bytes <= datagram_frame_bytes_) {
+    std::byte* const frame = take(datagrams_);
+    if (frame != nullptr) ++datagrams_taken_;
+    return frame;
+  }
+  if (bytes <= eager_frame_bytes_) return take(eager_);
+  std::byte* const frame = take(large_);
+  if (frame != nullptr) note_of(frame).is_large = true;
+  return frame;
+}
+
+std::byte* SendBuffers::take(memory::BufferPool& pool) {
+  if (pool.is_exhausted()) [[unlikely]]
+    return nullptr;
+  // Memory that cannot be had now may be had later; until then there is no room.
+  const Result<Buffer*> buffer = pool.take();
+  if (!buffer) return nullptr;
+  auto* const note = new ((*buffer)->data()) Note{.pool = &pool, .buffer = *buffer};
+  return reinterpret_cast<std::byte*>(note + 1) + sizeof(DatagramHeader);
+}
+
+void SendBuffers::note_left(std::byte* frame) {
+  --note_of(frame).under_way;
+  free_if_done(frame);
+}
+
+void SendBuffers::release(std::byte* frame) {
+  note_of(frame).is_released = true;
+  free_if_done(frame);
+}
+
+void SendBuffers::free_if_done(std::byte* frame) {
+  const Note& note = note_of(frame);
+  if (!note.is_released || note.under_way > 0) return;
+  if (note.pool == &datagrams_) --datagrams_taken_;
+  note.pool->give_back(note.buffer);
+}
+
+}  // namespace hawser::transport::verbs

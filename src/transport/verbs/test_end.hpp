@@ -1,0 +1,58 @@
+// Ends of the transport for its tests: several in one process, over softrdma.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "platform/clock.hpp"
+#include "transport/recording_sink.hpp"
+#include "transport/verbs/verbs_transport.hpp"
+
+namespace hawser::transport::verbs {
+
+/// A fabric of this process's own: its tests meet nobody else's.
+inline const bool has_own_fabric = [] {
+  ::setenv("SOFTRDMA_FABRIC", ("verbs-test-" + std::to_string(::getpid())).c_str(), 1);
+  return true;
+}();
+
+struct End {
+  explicit End(std::uint32_t index, const Settings& settings = {}, std::byte secret = std::byte{1})
+      : self{1, index, 0} {
+    JobKey key{};
+    key[0] = secret;
+    auto opened =
+        VerbsTransport::open({self, key, &ledger, &sink, platform::monotonic_ns}, settings);
+    if (!opened) throw std::runtime_error(opened.error().sentence());
+    transport = std::move(*opened);
+  }
+  Link& connect(End& to) { return **transport->connect(to.self, *to.transport->address()); }
+
+  const Identity self;
+  memory::Ledger ledger;
+  RecordingSink sink;
+  std::unique_ptr<VerbsTransport> transport;
+};
+
+inline void settle(End& a, End& b) {
+  for (int quiet = 0; quiet < 1000;)
+    quiet = a.transport->progress() || b.transport->progress() ? 0 : quiet + 1;
+}
+
+/// Sends frame NUMBER by KIND; the frame, which is to be released, or null if there is no room.
+inline std::byte* send(Link& link, ChannelKind kind, std::size_t bytes, std::uint64_t number) {
+  std::byte* const frame = link.reserve(kind, bytes);
+  if (frame == nullptr) return nullptr;
+  make_frame({frame, bytes}, number);
+  link.commit(kind);
+  return frame;
+}
+inline std::byte* send_datagram(Link& link, std::size_t bytes, std::uint64_t number) {
+  return send(link, ChannelKind::ud_send, bytes, number);
+}
+
+}  // namespace hawser::transport::verbs

@@ -1,0 +1,89 @@
+# The same programs over the channels of the verbs transport that are earned: each alone, together,
+# few of them, with connections that break and packets that are lost. The label multirank has a
+# pairwise selection; verbs_matrix has all (./dev test --nightly).
+
+# Everything is earned soon, so that all of a program runs on it.
+set(soon "HAWSER_CHANNEL_EARN_RULES=messages >= 2 -> rc_send\nmessages >= 2 -> rc_fast_path")
+# Short messages complete by themselves on every chain, as programs expect it.
+set(chain_ud "HAWSER_CHANNEL_SEND_RULES=true -> ud_send")
+set(chain_ud_copy "HAWSER_CHANNEL_SEND_RULES=size <= 900 -> ud_send\ntrue -> copy")
+set(chain_rc "HAWSER_CHANNEL_SEND_RULES=true -> rc_send\ntrue -> ud_send")
+set(chain_fast
+  "HAWSER_CHANNEL_SEND_RULES=size <= 2000 -> rc_fast_path\ntrue -> rc_send\ntrue -> ud_send")
+set(chain_rdma "HAWSER_CHANNEL_SEND_RULES=size <= 448 -> rc_send\ntrue -> rc_rdma\ntrue -> ud_send")
+set(chain_hybrid HAWSER_VERBS_FAST_PATH_CHECK=on)  # the default rules
+
+set(fault_none HAWSER_STATS=)
+set(fault_loss SOFTRDMA_LOSS=0.01)
+set(fault_order SOFTRDMA_REORDER=0.02 SOFTRDMA_DUPLICATE=0.01)
+set(fault_breaks HAWSER_VERBS_BREAK_ONE_IN=50)
+set(fault_one HAWSER_CHANNEL_CONNECTIONS_MAX=1 HAWSER_CHANNEL_FAST_PATHS_MAX=1)
+set(fault_window HAWSER_DELIVERY_WINDOW_FRAMES=4 HAWSER_VERBS_RC_RECEIVE_BUFFERS=8
+  HAWSER_VERBS_RC_RECEIVE_BUFFERS_GROWTH=2)
+
+set(rdma_get HAWSER_P2P_RDMA=get)
+set(rdma_unchained HAWSER_P2P_RDMA=get HAWSER_P2P_RDMA_CHAINED=false)
+set(rdma_put HAWSER_P2P_RDMA=put HAWSER_P2P_RENDEZVOUS_INLINE=true)
+set(rdma_pipeline HAWSER_P2P_RDMA=pipeline HAWSER_P2P_PIPELINE_BLOCK_BYTES=8192)
+
+# verbs_variant(CHAIN FAULT RDMA PROGRAM RANKS [LABEL name])
+function(verbs_variant chain fault rdma program ranks)
+  multirank_test(${program} VARIANT verbs_${chain}_${fault}_${rdma} RANKS ${ranks} ${ARGN} ENVIRONMENT
+    ${on_verbs} SOFTRDMA_FABRIC=hawser-tests-${fault} ${soon} ${chain_${chain}} ${fault_${fault}}
+    ${rdma_${rdma}})
+endfunction()
+
+# Every two values of chain, fault, rdma, program and ranks that go together meet somewhere.
+verbs_variant(ud none get p2p 2)
+verbs_variant(ud loss put requests 4)
+verbs_variant(ud order pipeline stress 8)
+verbs_variant(ud breaks unchained collectives 2)
+verbs_variant(ud_copy none put stress 4)
+verbs_variant(ud_copy loss get collectives 8)
+verbs_variant(ud_copy window unchained p2p 4)
+verbs_variant(ud_copy order unchained requests 2)
+verbs_variant(rc none unchained requests 8)
+verbs_variant(rc loss pipeline p2p 4)
+verbs_variant(rc breaks put stress 2)
+verbs_variant(rc one get collectives 4)
+verbs_variant(rc window pipeline collectives 8)
+verbs_variant(rc order get requests 4)
+verbs_variant(fast none pipeline collectives 4)
+verbs_variant(fast loss unchained stress 2)
+verbs_variant(fast breaks get requests 8)
+verbs_variant(fast one put p2p 8)
+verbs_variant(fast order put collectives 2)
+verbs_variant(fast window get stress 4)
+verbs_variant(rdma none put collectives 8)
+verbs_variant(rdma loss get stress 4)
+verbs_variant(rdma breaks pipeline p2p 4)
+verbs_variant(rdma breaks unchained stress 8)
+verbs_variant(rdma one unchained p2p 4)
+verbs_variant(rdma order get p2p 2)
+verbs_variant(rdma window put requests 2)
+verbs_variant(hybrid none get stress 8)
+verbs_variant(hybrid loss put p2p 8)
+verbs_variant(hybrid breaks get p2p 4)
+verbs_variant(hybrid breaks put requests 4)
+verbs_variant(hybrid one pipeline requests 8)
+verbs_variant(hybrid order pipeline collectives 4)
+verbs_variant(hybrid window unchained collectives 4)
+
+# Long messages cross by operations in the last two chains alone.
+foreach(chain ud ud_copy rc fast rdma hybrid)
+  set(ways get)
+  if(chain MATCHES "rdma|hybrid")
+    set(ways get unchained put pipeline)
+  endif()
+  foreach(fault none loss order breaks one window)
+    foreach(rdma ${ways})
+      foreach(program p2p requests collectives stress)
+        foreach(ranks 2 4 8)
+          if(NOT TEST multirank.${program}.verbs_${chain}_${fault}_${rdma}.${ranks})
+            verbs_variant(${chain} ${fault} ${rdma} ${program} ${ranks} LABEL verbs_matrix)
+          endif()
+        endforeach()
+      endforeach()
+    endforeach()
+  endforeach()
+endforeach()
