@@ -364,6 +364,7 @@ void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   endpoint.loss_ = fmt::format("process {} is not reachable: {}", endpoint.identity_.index, cause);
   endpoint.drop_waiting(*handler_);
   endpoint.drop_sent();
+  endpoint.reorder_.clear();
   handler_->on_lost(endpoint);
 }
 

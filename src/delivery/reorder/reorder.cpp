@@ -4,10 +4,11 @@
 
 namespace hawser::delivery {
 
-ReorderBuffer::~ReorderBuffer() {
+void ReorderBuffer::clear() {
   if (early_ == nullptr) return;
   for (const auto& [sequence, frame] : *early_)
     ledger_.refund(memory::Account::reorder, frame.size());
+  early_.reset();
 }
 
 ReorderBuffer::Verdict ReorderBuffer::keep(std::uint32_t sequence,

@@ -26,7 +26,7 @@ class ReorderBuffer {
   /// FIRST: the number of the peer's first frame.
   explicit ReorderBuffer(memory::Ledger& ledger, std::uint32_t first = 0)
       : ledger_(ledger), expected_(first) {}
-  ~ReorderBuffer();
+  ~ReorderBuffer() { clear(); }
   ReorderBuffer(const ReorderBuffer&) = delete;
   ReorderBuffer& operator=(const ReorderBuffer&) = delete;
 
@@ -48,6 +48,8 @@ class ReorderBuffer {
   [[nodiscard]] bool has_early() const { return early_ != nullptr; }
   /// The next frame in order among those that came early.
   std::optional<std::vector<std::byte>> take_next();
+  /// Gives up what came early: the peer is gone, and what is missing will not come.
+  void clear();
   [[nodiscard]] std::uint32_t expected() const { return expected_; }
   /// Bit i: the frame expected() + 1 + i is kept.
   [[nodiscard]] std::uint64_t early_bits() const;

@@ -57,6 +57,18 @@ TEST_F(Reorder, FramesInOrderAreNeverKept) {
   EXPECT_EQ(ledger.peak_bytes(memory::Account::reorder), 0);
 }
 
+TEST_F(Reorder, WhatIsGivenUpIsNotKept) {
+  feed(1);
+  feed(3);
+  EXPECT_GT(charged(), 0);
+  buffer.clear();
+  EXPECT_EQ(charged(), 0);
+  EXPECT_FALSE(buffer.has_early());
+  EXPECT_EQ(buffer.early_bits(), 0U);
+  EXPECT_EQ(feed(0), Verdict::in_order);
+  EXPECT_EQ(delivered, Sequences{0});
+}
+
 TEST_F(Reorder, EarlyFramesWaitForTheirTurn) {
   EXPECT_EQ(feed(2), Verdict::early);
   EXPECT_EQ(feed(1), Verdict::early);
