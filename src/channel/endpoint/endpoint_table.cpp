@@ -92,8 +92,9 @@ bool EndpointTable::progress() {
       return endpoint->link_ != nullptr || try_connect(*endpoint);
     });
   if (!timers_.is_idle()) [[unlikely]]
-    timers_.run([](Endpoint& endpoint) -> TimerState& { return endpoint.assurance_->timer_state; },
-                [](Endpoint& endpoint, std::uint64_t now_ns) { return endpoint.serve(now_ns); });
+    moved |= timers_.run(
+        [](Endpoint& endpoint) -> TimerState& { return endpoint.assurance_->timer_state; },
+        [](Endpoint& endpoint, std::uint64_t now_ns) { return endpoint.serve(now_ns); });
   return moved;
 }
 

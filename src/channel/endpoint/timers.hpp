@@ -51,21 +51,29 @@ class Timers {
     return timed_.empty() ? never_ns : next_ns_;
   }
   /// Calls SERVE(Endpoint&, now_ns) for those that may be due; it says their next deadline.
-  /// STATE(Endpoint&) is their TimerState.
+  /// STATE(Endpoint&) is their TimerState. True if one of them may have done something: who waits
+  /// looks again at what it waits for.
   template <class State, class Serve>
-  void run(State&& state, Serve&& serve) {
+  bool run(State&& state, Serve&& serve) {
     const std::uint64_t now = now_ns();
+    bool moved = false;
+    const auto serve_one = [&](Endpoint& endpoint) {
+      const std::uint64_t next_ns = serve(endpoint, now);
+      moved |= next_ns != 0;  // else it found no room
+      expect(endpoint, state(endpoint), next_ns);
+    };
     for (Endpoint* endpoint : std::exchange(urgent_, {})) {
       state(*endpoint).is_urgent = false;
-      expect(*endpoint, state(*endpoint), serve(*endpoint, now));
+      serve_one(*endpoint);
     }
-    if (timed_.empty() || now < next_ns_) return;
+    if (timed_.empty() || now < next_ns_) return moved;
     next_ns_ = never_ns;
     for (Endpoint* endpoint : std::exchange(timed_, {})) {
       state(*endpoint).is_timed = false;
-      expect(*endpoint, state(*endpoint), serve(*endpoint, now));
+      serve_one(*endpoint);
     }
     next_ns_ = std::max(next_ns_, now + look_ns);
+    return moved;
   }
   void forget(Endpoint& endpoint, TimerState& state) {
     if (std::exchange(state.is_urgent, false)) std::erase(urgent_, &endpoint);
