@@ -29,6 +29,11 @@ class Directory {
   void publish(std::uint32_t index, std::string_view key, std::span<const std::byte> value);
   [[nodiscard]] std::optional<std::vector<std::byte>> look_up(std::uint32_t index,
                                                               std::string_view key) const;
+  /// Others can see something that process INDEX has published.
+  [[nodiscard]] bool is_visible(std::uint32_t index) const {
+    const auto first = visible_.lower_bound({index, std::string()});
+    return first != visible_.end() && first->first.first == index;
+  }
   [[noreturn]] void abort(std::string_view sentence) { scheduler_.fail(std::string(sentence)); }
 
  private:

@@ -23,6 +23,7 @@ struct Options {
   bool is_single = false;
   std::string workload;
   int ranks = 0;
+  std::uint64_t each_at_least = 0;
   bool verbose = false;
   bool quiet = false;
 };
@@ -62,14 +63,32 @@ std::string replay_command(const Plan& plan) {
                      plan.ranks > 0 ? fmt::format(" --ranks {}", plan.ranks) : "");
 }
 
-bool run_one(const Plan& plan) {
+/// What happened is added to PROBES.
+bool run_one(const Plan& plan, NetworkProbes& probes) {
   const std::string line = fmt::format("crashed: {}\n", describe(plan));
   std::snprintf(current_line.data(), current_line.size(), "%s", line.c_str());
   const Outcome outcome = simulate(plan);
+  probes += outcome.network;
   if (outcome.failure.empty()) return true;
   fmt::print("failed: {}\n  {}\n  replay: {}\n", describe(plan), outcome.failure,
              replay_command(plan));
   return false;
+}
+
+/// False if something happened less than LEAST times.
+bool report(const NetworkProbes& probes, std::uint64_t least, bool quiet) {
+  bool is_enough = true;
+  for (const NetworkProbe& probe : network_probes) {
+    const std::uint64_t count = probes.*probe.count;
+    const bool is_missing = count < least;
+    if (is_missing) {
+      fmt::print("failed: {} {}, fewer than {}\n", count, probe.name, least);
+    } else if (!quiet) {
+      fmt::print("{:>12} {}\n", count, probe.name);
+    }
+    is_enough = is_enough && !is_missing;
+  }
+  return is_enough;
 }
 
 int run_all(const Options& options) {
@@ -77,11 +96,12 @@ int run_all(const Options& options) {
   const Clock::time_point start = Clock::now();
   Clock::time_point last_report = start;
   const auto all = workloads();
+  NetworkProbes probes;
   for (std::uint64_t i = 0; i < options.seeds; ++i) {
     const std::uint64_t seed = options.first + i;
     const WorkloadEntry* workload =
         options.workload.empty() ? &all[seed % all.size()] : find_workload(options.workload);
-    if (!run_one({seed, workload, options.ranks, options.verbose})) {
+    if (!run_one({seed, workload, options.ranks, options.verbose}, probes)) {
       std::fflush(stdout);
       ::_exit(1);  // a leak checker would report all that the job held
     }
@@ -92,7 +112,7 @@ int run_all(const Options& options) {
   }
   fmt::print("{} seeds passed in {:.1f} s\n", options.seeds,
              std::chrono::duration<double>(Clock::now() - start).count());
-  return 0;
+  return report(probes, options.each_at_least, options.quiet) ? 0 : 1;
 }
 
 }  // namespace
@@ -112,6 +132,8 @@ int main(int argc, char** argv) try {
       });
   app.add_option("--ranks", options.ranks, "Ranks of each job; 0: 2 to 12, by the seed")
       ->check(CLI::Range(0, 4096));
+  app.add_option("--each-at-least", options.each_at_least,
+                 "Fail unless everything that happens seldom happened so often");
   app.add_flag("--verbose", options.verbose, "Print every event");
   app.add_flag("--quiet", options.quiet, "Print no progress");
   CLI11_PARSE(app, argc, argv);

@@ -5,6 +5,13 @@
 
 namespace hawser::sim {
 
+namespace {
+
+/// The longest frame of every channel is at least that long (channel/endpoint/endpoint.hpp).
+constexpr std::size_t frame_bytes_min = 448;
+
+}  // namespace
+
 NetworkSettings NetworkSettings::draw(Random& random) {
   NetworkSettings settings;
   for (std::uint64_t& delay : settings.delay_ns_max) delay = std::uint64_t{100} << random.below(10);
@@ -12,7 +19,7 @@ NetworkSettings NetworkSettings::draw(Random& random) {
   settings.connect_ns_max = std::uint64_t{100} << random.below(14);
   settings.queue_slots = std::size_t{1} << random.between(1, 7);
   settings.ring_slots = std::size_t{1} << random.between(0, 6);
-  settings.queue_frame_bytes_max = 448 + 8 * random.below(64);
+  settings.queue_frame_bytes_max = frame_bytes_min + 8 * random.below(64);
   settings.ring_frame_bytes_max = std::size_t{512} << random.below(8);
   settings.no_room_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(2, 40);
   settings.single_copy_one_in = random.below(3);
@@ -21,6 +28,13 @@ NetworkSettings NetworkSettings::draw(Random& random) {
   settings.has_datagrams = random.one_in(3);
   settings.datagram_lost_one_in = random.one_in(3) ? 0 : random.between<std::uint64_t>(3, 100);
   settings.datagram_repeated_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(3, 100);
+  settings.connection_slots = std::size_t{1} << random.between(0, 6);
+  settings.fast_path_frame_bytes_max =
+      random.one_in(2) ? settings.queue_frame_bytes_max : frame_bytes_min;
+  settings.connection_broken_one_in =
+      random.one_in(2) ? 0 : std::uint64_t{1} << random.between(2, 10);
+  settings.broken_noticed_ns_max = std::uint64_t{100} << random.below(14);
+  settings.death_noticed_ns_max = std::uint64_t{1000} << random.below(12);
   return settings;
 }
 
@@ -30,25 +44,53 @@ Arrival Mailbox::take() {
   return arrival;
 }
 
-std::deque<Arrival>::const_iterator Mailbox::find_ring_front(std::uint32_t peer) const {
+std::deque<Arrival>::const_iterator Mailbox::find_front(std::uint32_t peer,
+                                                        ChannelKind kind) const {
   return std::ranges::find_if(arrivals_, [&](const Arrival& arrival) {
-    return arrival.from == peer && arrival.parcel == Parcel::frame &&
-           arrival.kind == ChannelKind::ring;
+    return arrival.from == peer && arrival.parcel == Parcel::frame && arrival.kind == kind;
   });
 }
 
-const Arrival* Mailbox::ring_front(std::uint32_t peer) const {
-  const auto found = find_ring_front(peer);
+const Arrival* Mailbox::front(std::uint32_t peer, ChannelKind kind) const {
+  const auto found = find_front(peer, kind);
   return found == arrivals_.end() ? nullptr : &*found;
 }
 
-void Mailbox::drop_ring_front(std::uint32_t peer) { arrivals_.erase(find_ring_front(peer)); }
+void Mailbox::drop_front(std::uint32_t peer, ChannelKind kind) {
+  arrivals_.erase(find_front(peer, kind));
+}
 
 void Network::close(std::uint32_t process) {
   Mailbox& mailbox = mailboxes_[process];
   mailbox.closed_ = true;
   mailbox.arrivals_.clear();
   wake_refused(mailbox);
+}
+
+void Network::bury(std::uint32_t process) {
+  if (is_closed(process)) return;
+  ++probes_.deaths;
+  close(process);
+  is_dead_[process] = true;
+  for (const std::uint32_t peer : linked_[process]) announce_death(process, peer);
+}
+
+void Network::note_link(std::uint32_t process, std::uint32_t peer) {
+  if (linked_[peer].insert(process).second && is_dead_[peer]) announce_death(peer, process);
+}
+
+void Network::announce_death(std::uint32_t process, std::uint32_t to) {
+  scheduler_.after(random_.below(settings_.death_noticed_ns_max), [this, process, to] {
+    if (is_closed(to)) return;
+    ++probes_.deaths_noticed;
+    send_control(process, to, Parcel::lost);
+  });
+}
+
+void Network::count_restless_handshakes(int more) {
+  restless_handshakes_ += static_cast<std::size_t>(more);
+  if (restless_handshakes_ > 0) return;
+  for (std::size_t process = 0; process < mailboxes_.size(); ++process) scheduler_.wake(process);
 }
 
 bool Network::claim_room(std::uint32_t from, std::uint32_t to, ChannelKind kind) {
@@ -91,7 +133,7 @@ void Network::send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
   const auto kind_number = static_cast<std::uint32_t>(kind);
   scheduler_.note("{} sends a frame of {} bytes to {} by channel {}", from, bytes, to, kind_number);
   if (kind == ChannelKind::ud_send) {
-    send_datagram(from, to, {data.get(), bytes});
+    send_datagram(from, to, Parcel::frame, {data.get(), bytes});
     return;
   }
   const std::uint64_t number = frames_sent_++;
@@ -120,7 +162,8 @@ std::uint64_t Network::draw_delay_ns(ChannelKind kind) {
                                                : delay;
 }
 
-void Network::send_datagram(std::uint32_t from, std::uint32_t to, std::span<const std::byte> data) {
+void Network::send_datagram(std::uint32_t from, std::uint32_t to, Parcel parcel,
+                            std::span<const std::byte> data) {
   if (random_.one_in(settings_.datagram_lost_one_in)) {
     ++probes_.datagrams_lost;
     scheduler_.note("it is lost");
@@ -132,17 +175,18 @@ void Network::send_datagram(std::uint32_t from, std::uint32_t to, std::span<cons
     auto copy = std::make_unique<std::byte[]>(data.size());
     std::ranges::copy(data, copy.get());
     deliver_at(scheduler_.now_ns() + draw_delay_ns(ChannelKind::ud_send), to,
-               {from, Parcel::frame, ChannelKind::ud_send, std::move(copy), data.size()});
+               {from, parcel, ChannelKind::ud_send, std::move(copy), data.size()});
   }
 }
 
 void Network::send_control(std::uint32_t from, std::uint32_t to, Parcel parcel) {
   scheduler_.note("{} sends parcel {} to {}", from, static_cast<unsigned>(parcel), to);
   std::uint64_t arrival_ns = scheduler_.now_ns() + random_.below(settings_.connect_ns_max);
-  if (parcel >= Parcel::ring_ask && parcel <= Parcel::ring_recall) {
+  const bool is_about_ring = parcel >= Parcel::ask && parcel <= Parcel::recall;
+  if (is_about_ring) {
     Channel& control = channels_[{from, to, static_cast<std::uint32_t>(ChannelKind::count_)}];
     arrival_ns = std::max(arrival_ns, control.last_arrival_ns);
-    if (parcel == Parcel::ring_give_back)
+    if (parcel == Parcel::give_back)
       arrival_ns = std::max(
           arrival_ns,
           channels_[{from, to, static_cast<std::uint32_t>(ChannelKind::ring)}].last_arrival_ns);
@@ -154,7 +198,8 @@ void Network::send_control(std::uint32_t from, std::uint32_t to, Parcel parcel) 
          {ChannelKind::shared_queue, ChannelKind::ring, ChannelKind::count_})
       arrival_ns = std::max(
           arrival_ns, channels_[{from, to, static_cast<std::uint32_t>(kind)}].last_arrival_ns + 1);
-  deliver_at(arrival_ns, to, {from, parcel, ChannelKind::shared_queue, nullptr, 0});
+  const ChannelKind kind = is_about_ring ? ChannelKind::ring : ChannelKind::shared_queue;
+  deliver_at(arrival_ns, to, {from, parcel, kind, nullptr, 0});
 }
 
 void Network::deliver_at(std::uint64_t time_ns, std::uint32_t to, Arrival arrival) {

@@ -1,10 +1,11 @@
 // Network: what lies between simulated processes: frames on their way, channels that overtake each
 // other but keep their own order, bounded room, and connections that take their time.
 //
-// Every delay, refusal and bound is drawn from the seed. Datagrams (channel ud_send) are lost,
-// repeated and overtake one another; of everything else nothing is lost, unless a test plants it.
-// Ownership: outlives the transports; owns the frames that are on their way.
-// Threads:   one.
+// Every delay, refusal and bound is drawn from the seed. Datagrams (channel ud_send, and
+// handshakes) are lost, repeated and overtake one another; what goes by a connection is lost when
+// that breaks (connections.hpp); of everything else nothing is lost, unless a test plants it. A
+// process may die at any time; those that talk to it hear of that after a while. Ownership:
+// outlives the transports; owns the frames that are on their way. Threads:   one.
 #pragma once
 
 #include <array>
@@ -14,16 +15,23 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
+#include "sim/connections.hpp"
+#include "sim/probes.hpp"
 #include "sim/random.hpp"
 #include "sim/scheduler.hpp"
 #include "transport/transport.hpp"
 
 namespace hawser::sim {
 
-using transport::ChannelKind;
+/// The sudden end of a process, as if it were killed.
+struct Death {
+  std::uint32_t process = 0;
+  std::uint64_t at_ns = 0;
+};
 
 /// How a network behaves.
 struct NetworkSettings {
@@ -41,6 +49,12 @@ struct NetworkSettings {
   bool has_datagrams = false;                    // processes share ud_send instead of shared_queue
   std::uint64_t datagram_lost_one_in = 0;
   std::uint64_t datagram_repeated_one_in = 0;
+  std::size_t connection_slots = 1;            // each way
+  std::size_t fast_path_frame_bytes_max = 0;   // at most as long as a datagram
+  std::uint64_t connection_broken_one_in = 0;  // sends that the connection does not survive
+  std::uint64_t broken_noticed_ns_max = 1;     // after the connection broke
+  std::uint64_t death_noticed_ns_max = 1;      // after a process died
+  std::optional<Death> death;
   // Planted by tests of the simulator:
   std::optional<std::uint64_t> lost_frame;   // the frame of this number vanishes
   std::optional<std::uint64_t> fatal_frame;  // the frame of this number takes its link down
@@ -54,30 +68,16 @@ enum class Parcel : std::uint8_t {
   frame,
   hello,
   welcome,
-  ring_ask,
-  ring_grant,
-  ring_refuse,
-  ring_give_back,
-  ring_recall,
+  // About channels of one direction:
+  ask,
+  grant,
+  refuse,
+  give_back,
+  recall,
+  // About connections:
+  handshake,  // a datagram
+  broken,     // of one's own
   lost
-};
-
-/// How often what happens seldom did; a simulation that never gets there proves nothing about it.
-struct NetworkProbes {
-  std::uint64_t overtakes = 0;  // frames that will arrive before one that was sent earlier
-  std::uint64_t crossed_connects = 0;
-  std::uint64_t rings_granted = 0;
-  std::uint64_t rings_refused = 0;
-  std::uint64_t rings_given_back = 0;
-  std::uint64_t rings_recalled = 0;
-  std::uint64_t copies = 0;
-  std::uint64_t copies_refused = 0;
-  std::uint64_t links_lost = 0;
-  std::uint64_t full = 0;         // reservations that found no room
-  std::uint64_t taken_early = 0;  // frames that a receive took past progress
-  std::uint64_t datagrams_lost = 0;
-  std::uint64_t datagrams_repeated = 0;
-  std::uint64_t datagrams_sent_again = 0;
 };
 
 struct Arrival {
@@ -86,6 +86,9 @@ struct Arrival {
   ChannelKind kind;
   std::unique_ptr<std::byte[]> data;
   std::size_t bytes;
+  // What came by a connection:
+  Connections::PairNumber pair = Connections::none;  // the receiver's
+  Connections::PairNumber senders_pair = Connections::none;
 };
 
 class Network;
@@ -95,14 +98,15 @@ class Mailbox {
  public:
   [[nodiscard]] bool is_empty() const { return arrivals_.empty(); }
   Arrival take();
-  /// The first frame of PEER's ring that has arrived, which may overtake what came by other ways;
-  /// null if there is none.
-  [[nodiscard]] const Arrival* ring_front(std::uint32_t peer) const;
-  void drop_ring_front(std::uint32_t peer);
+  /// The first frame of PEER's channel of KIND that has arrived, which may overtake what came by
+  /// other ways; null if there is none.
+  [[nodiscard]] const Arrival* front(std::uint32_t peer, ChannelKind kind) const;
+  void drop_front(std::uint32_t peer, ChannelKind kind);
 
  private:
   friend class Network;
-  [[nodiscard]] std::deque<Arrival>::const_iterator find_ring_front(std::uint32_t peer) const;
+  [[nodiscard]] std::deque<Arrival>::const_iterator find_front(std::uint32_t peer,
+                                                               ChannelKind kind) const;
 
   std::deque<Arrival> arrivals_;
   std::size_t queue_slots_used_ = 0;
@@ -115,17 +119,29 @@ class Network {
   /// Process INDEX of the job runs on the fiber of this number.
   Network(Scheduler& scheduler, const NetworkSettings& settings, std::uint64_t seed,
           std::uint32_t processes)
-      : scheduler_(scheduler), settings_(settings), random_(seed, 2), mailboxes_(processes) {}
+      : scheduler_(scheduler),
+        settings_(settings),
+        random_(seed, 2),
+        mailboxes_(processes),
+        linked_(processes),
+        is_dead_(processes),
+        connections_(*this, seed) {}
 
   [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] const NetworkSettings& settings() const { return settings_; }
   [[nodiscard]] NetworkProbes& probes() { return probes_; }
   [[nodiscard]] Mailbox& mailbox(std::uint32_t process) { return mailboxes_[process]; }
+  [[nodiscard]] Connections& connections() { return connections_; }
 
   /// Nothing arrives any more; what is sent to it goes nowhere.
   void close(std::uint32_t process);
   [[nodiscard]] bool is_closed(std::uint32_t process) const { return mailboxes_[process].closed_; }
+  /// PROCESS has died; whoever has a link to it hears of it.
+  void bury(std::uint32_t process);
+  [[nodiscard]] bool is_dead(std::uint32_t process) const { return is_dead_[process]; }
+  /// PROCESS has a link to PEER from now on.
+  void note_link(std::uint32_t process, std::uint32_t peer);
 
   /// Whether a frame from FROM to TO finds room; if not, FROM is woken when it may.
   bool claim_room(std::uint32_t from, std::uint32_t to, ChannelKind kind);
@@ -133,10 +149,19 @@ class Network {
   /// if there is none.
   void send_frame(std::uint32_t from, std::uint32_t to, ChannelKind kind,
                   std::unique_ptr<std::byte[]> data, std::size_t bytes);
-  /// Those about rings keep their order; ring_give_back comes after the frames of the ring.
+  /// Those about rings keep their order; give_back comes after the frames of the ring.
   void send_control(std::uint32_t from, std::uint32_t to, Parcel parcel);
+  /// A datagram, which may be lost, come twice, or late.
+  void send_datagram(std::uint32_t from, std::uint32_t to, Parcel parcel,
+                     std::span<const std::byte> data);
   /// The receiver is done with a frame.
   void free_room(std::uint32_t from, std::uint32_t to, ChannelKind kind);
+  void put_into_mailbox(std::uint32_t to, Arrival arrival);
+
+  /// Handshakes between questions and answers, over all processes.
+  [[nodiscard]] std::size_t restless_handshakes() const { return restless_handshakes_; }
+  /// Everybody is woken when the last one has come to rest.
+  void count_restless_handshakes(int more);
 
  private:
   struct Channel {
@@ -145,16 +170,19 @@ class Network {
   };
   using ChannelKey = std::array<std::uint32_t, 3>;  // from, to, kind
 
-  void send_datagram(std::uint32_t from, std::uint32_t to, std::span<const std::byte> data);
   [[nodiscard]] std::uint64_t draw_delay_ns(ChannelKind kind);
   void deliver_at(std::uint64_t time_ns, std::uint32_t to, Arrival arrival);
-  void put_into_mailbox(std::uint32_t to, Arrival arrival);
+  void announce_death(std::uint32_t process, std::uint32_t to);
   void wake_refused(Mailbox& mailbox);
 
   Scheduler& scheduler_;
   const NetworkSettings settings_;
   Random random_;
   std::vector<Mailbox> mailboxes_;
+  std::vector<std::set<std::uint32_t>> linked_;  // by process: those that have a link to it
+  std::vector<bool> is_dead_;
+  Connections connections_;
+  std::size_t restless_handshakes_ = 0;
   std::map<ChannelKey, Channel> channels_;
   NetworkProbes probes_;
   std::uint64_t frames_sent_ = 0;

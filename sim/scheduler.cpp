@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "sim/leaks.hpp"
+
 namespace hawser::sim {
 
 void Scheduler::spawn(std::function<void()> body) {
@@ -15,7 +17,7 @@ void Scheduler::spawn(std::function<void()> body) {
 }
 
 void Scheduler::run_body(const std::function<void()>& body) {
-  if (unwinding_) return;
+  if (unwinding_ || tasks_[running_].was_killed) return;
   try {
     body();
   } catch (Failure& failure) {
@@ -68,15 +70,21 @@ void Scheduler::switch_to_one() {
   runnable_.pop_back();
   trace_.note(now_ns_, "{} runs", {running_});
   Task& task = tasks_[running_];
-  task.fiber->resume();
+  {
+    const ExpectedLeaks leaks(running_ == may_be_killed_);
+    task.fiber->resume();
+  }
   if (!task.fiber->is_done()) return;
   task.state = State::done;
   --live_;
 }
 
 void Scheduler::suspend() {
-  tasks_[running_].fiber->suspend();
+  Task& task = tasks_[running_];
+  task.fiber->suspend();
   if (unwinding_) throw Unwinding{};
+  // Once: a destructor may suspend, too.
+  if (task.was_killed && !std::exchange(task.has_ended, true)) throw Unwinding{};
 }
 
 void Scheduler::make_runnable(std::size_t fiber) {
@@ -104,6 +112,14 @@ void Scheduler::wake(std::size_t fiber) {
   Task& task = tasks_[fiber];
   task.woken = true;
   if (task.state == State::asleep) make_runnable(fiber);
+}
+
+void Scheduler::kill(std::size_t fiber) {
+  Task& task = tasks_[fiber];
+  if (task.state == State::done) return;
+  note("{} is killed", fiber);
+  task.was_killed = true;
+  wake(fiber);
 }
 
 void Scheduler::set_activity(std::string activity) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <string>
 #include <vector>
@@ -67,13 +68,20 @@ class Scheduler {
   void prepare(std::size_t fiber) { tasks_[fiber].woken = false; }
   void sleep(std::size_t fiber, std::uint64_t deadline_ns = base::never_ns);
   void wake(std::size_t fiber);
+  /// FIBER ends where it sleeps or waits for its turn; only its destructors run.
+  void kill(std::size_t fiber);
+  /// FIBER may be killed; what it holds in operations in flight is then left behind.
+  void expect_kill(std::size_t fiber) { may_be_killed_ = fiber; }
+  [[nodiscard]] bool was_killed(std::size_t fiber) const { return tasks_[fiber].was_killed; }
 
  private:
   enum class State : std::uint8_t { runnable, asleep, done };
   struct Task {
     std::unique_ptr<Fiber> fiber;
     State state = State::runnable;
-    bool woken = false;  // since prepare()
+    bool woken = false;       // since prepare()
+    bool was_killed = false;  // and ends when it runs next
+    bool has_ended = false;   // by that
     std::string activity{};
   };
   struct Event {
@@ -106,6 +114,7 @@ class Scheduler {
   std::uint64_t switches_ = 0;
   std::size_t running_ = 0;
   std::size_t live_ = 0;
+  std::optional<std::size_t> may_be_killed_;
   bool unwinding_ = false;
   bool failed_ = false;
   std::string failure_;

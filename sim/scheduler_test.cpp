@@ -132,5 +132,28 @@ TEST(Scheduler, TheSeedDecidesWhoRunsNext) {
   EXPECT_NE(order(1), order(2));
 }
 
+TEST(Scheduler, AKilledFiberEndsWhereItSleepsAndTheOthersGoOn) {
+  Trace trace(false);
+  Scheduler scheduler(1, trace);
+  int ends = 0;
+  bool has_slept = false;
+  scheduler.spawn([&] {
+    const Ended ended{&ends};
+    scheduler.prepare(0);
+    scheduler.sleep(0);
+    has_slept = true;
+  });
+  scheduler.spawn([&] {
+    for (int i = 0; i < 10; ++i) scheduler.pause();
+    scheduler.kill(0);
+    scheduler.pause();
+    while (ends == 0) scheduler.pause();
+  });
+  EXPECT_EQ(scheduler.run(), "");
+  EXPECT_FALSE(has_slept);
+  EXPECT_TRUE(scheduler.was_killed(0));
+  EXPECT_FALSE(scheduler.was_killed(1));
+}
+
 }  // namespace
 }  // namespace hawser::sim

@@ -36,17 +36,49 @@ std::int64_t copy_pieces(std::span<const MemoryPiece> local, std::span<const Mem
   return static_cast<std::int64_t>(copied);
 }
 
+/// Channels that stand upon a connection.
+bool is_connected(ChannelKind kind) {
+  return kind == ChannelKind::rc_send || kind == ChannelKind::rc_fast_path;
+}
+
 }  // namespace
 
+SimLink::SimLink(Network& network, transport::Sink& sink, Holdings& holdings, std::uint32_t self,
+                 std::uint32_t peer)
+    : network_(network),
+      sink_(sink),
+      self_(self),
+      peer_(peer),
+      connection_(network, sink, *this, holdings, self, peer) {
+  earnable_.add(network.settings().has_datagrams ? ChannelKind::rc_send : ChannelKind::ring);
+  network.note_link(self, peer);
+}
+
+SimLink::~SimLink() {
+  // Also of a process that failed or was killed: nobody forgets a frame.
+  HAWSER_ASSERT(kept_.empty());
+}
+
 std::size_t SimLink::frame_bytes_max(ChannelKind kind) const {
-  return kind == ChannelKind::ring ? network_.settings().ring_frame_bytes_max
-                                   : network_.settings().queue_frame_bytes_max;
+  switch (kind) {
+    case ChannelKind::ring:
+      return network_.settings().ring_frame_bytes_max;
+    case ChannelKind::rc_fast_path:
+      return network_.settings().fast_path_frame_bytes_max;
+    default:
+      return network_.settings().queue_frame_bytes_max;
+  }
+}
+
+bool SimLink::has_room(ChannelKind kind) {
+  return is_connected(kind) ? network_.connections().claim_room(connection_.pair())
+                            : network_.claim_room(self_, peer_, kind);
 }
 
 std::byte* SimLink::reserve(ChannelKind kind, std::size_t bytes) {
   HAWSER_ASSERT(channels_.has(kind) && kind != ChannelKind::single_copy);
   HAWSER_ASSERT(!reserved_ && bytes <= frame_bytes_max(kind));
-  if (!network_.claim_room(self_, peer_, kind)) return nullptr;
+  if (!has_room(kind)) return nullptr;
   // Exactly as long as asked for, so that a sanitizer sees every byte beyond.
   reserved_ = std::make_unique<std::byte[]>(bytes);
   reserved_bytes_ = bytes;
@@ -55,81 +87,125 @@ std::byte* SimLink::reserve(ChannelKind kind, std::size_t bytes) {
 
 void SimLink::commit(ChannelKind kind) {
   HAWSER_ASSERT(reserved_);
-  if (kind == ChannelKind::ud_send) {
-    std::byte* const frame = reserved_.get();
-    kept_.emplace(frame, std::move(reserved_));
-    send_copy(frame, reserved_bytes_);
+  if (!transport::keeps_frames(kind)) {
+    network_.send_frame(self_, peer_, kind, std::move(reserved_), reserved_bytes_);
     return;
   }
-  network_.send_frame(self_, peer_, kind, std::move(reserved_), reserved_bytes_);
+  std::byte* const frame = reserved_.get();
+  const Connections::PairNumber pair = is_connected(kind) ? connection_.pair() : Connections::none;
+  kept_.emplace(frame, KeptFrame{std::move(reserved_), pair});
+  send_copy(kind, {frame, reserved_bytes_});
 }
 
-void SimLink::send_copy(const std::byte* frame, std::size_t bytes) {
-  auto copy = std::make_unique<std::byte[]>(bytes);
-  std::copy_n(frame, bytes, copy.get());
-  network_.send_frame(self_, peer_, ChannelKind::ud_send, std::move(copy), bytes);
+void SimLink::send_copy(ChannelKind kind, std::span<const std::byte> frame) {
+  auto copy = std::make_unique<std::byte[]>(frame.size());
+  std::ranges::copy(frame, copy.get());
+  if (is_connected(kind)) {
+    network_.connections().send(connection_.pair(),
+                                {self_, Parcel::frame, kind, std::move(copy), frame.size()});
+  } else {
+    network_.send_frame(self_, peer_, kind, std::move(copy), frame.size());
+  }
 }
 
 bool SimLink::may_lose_frames() const { return network_.settings().has_datagrams; }
 
 bool SimLink::send_once(ChannelKind kind, std::span<const std::byte> frame) {
-  if (kind != ChannelKind::ud_send) return Link::send_once(kind, frame);
-  send_copy(frame.data(), frame.size());
+  if (!transport::keeps_frames(kind)) return Link::send_once(kind, frame);
+  // A datagram always finds room.
+  send_copy(is_connected(kind) && has_room(kind) ? kind : ChannelKind::ud_send, frame);
   return true;
 }
 
 Link::Resent SimLink::resend(ChannelKind kind, std::byte* frame, std::size_t bytes) {
-  HAWSER_ASSERT(kind == ChannelKind::ud_send && kept_.contains(frame));
-  if (!network_.claim_room(self_, peer_, kind)) return Resent::no_room;
+  HAWSER_ASSERT(transport::keeps_frames(kind) && kept_.contains(frame));
+  if (is_connected(kind)) {
+    if (connection_.carries(kept_.at(frame).pair)) return Resent::under_way;
+    ++network_.probes().frames_rescued;
+  }
   ++network_.probes().datagrams_sent_again;
-  send_copy(frame, bytes);
+  send_copy(ChannelKind::ud_send, {frame, bytes});
   return Resent::sent;
 }
 
 void SimLink::release(ChannelKind kind, std::byte* frame) {
-  HAWSER_ASSERT(kind == ChannelKind::ud_send && kept_.erase(frame) == 1);
+  HAWSER_ASSERT(transport::keeps_frames(kind) && kept_.erase(frame) == 1);
 }
 
 bool SimLink::ask(ChannelKind kind) {
-  if (kind != ChannelKind::ring || channels_.empty() || channels_.has(kind)) return true;
+  if (channels_.empty() || channels_.has(kind)) return true;
+  HAWSER_ASSERT(earnable_.has(kind));
   if (network_.random().one_in(network_.settings().no_room_one_in)) return false;
-  network_.send_control(self_, peer_, Parcel::ring_ask);
+  switch (kind) {
+    case ChannelKind::rc_send:
+      connection_.ask();
+      break;
+    case ChannelKind::rc_fast_path:
+      connection_.ask_for_fast_path();
+      break;
+    default:
+      network_.send_control(self_, peer_, Parcel::ask);
+  }
   return true;
 }
 
 bool SimLink::give_back(ChannelKind kind) {
   HAWSER_ASSERT(channels_.has(kind));
   if (network_.random().one_in(network_.settings().no_room_one_in)) return false;
-  network_.send_control(self_, peer_, Parcel::ring_give_back);
-  channels_.remove(kind);
+  switch (kind) {
+    case ChannelKind::rc_send:
+      connection_.give_back();
+      break;
+    case ChannelKind::rc_fast_path:
+      connection_.give_back_fast_path();
+      break;
+    default:
+      network_.send_control(self_, peer_, Parcel::give_back);
+      channels_.remove(kind);
+  }
   return true;
 }
 
 /// Of a datagram nobody hears that its receiver has gone.
 bool SimLink::is_away() const { return !may_lose_frames() && network_.is_closed(peer_); }
 
-bool SimLink::recall(ChannelKind) {
+bool SimLink::recall(ChannelKind kind) {
   if (network_.random().one_in(network_.settings().no_room_one_in)) return false;
-  network_.send_control(self_, peer_, Parcel::ring_recall);
+  if (kind == ChannelKind::rc_fast_path) {
+    connection_.recall_fast_path();
+  } else {
+    network_.send_control(self_, peer_, Parcel::recall);
+  }
   return true;
 }
 
-std::span<const std::byte> SimLink::front(ChannelKind) {
-  const Arrival* const arrival = network_.mailbox(self_).ring_front(peer_);
-  if (arrival == nullptr) return {};
+std::span<const std::byte> SimLink::front(ChannelKind kind) {
+  const Arrival* const arrival = network_.mailbox(self_).front(peer_, kind);
+  if (arrival == nullptr || (is_connected(kind) && arrival->pair != connection_.pair())) return {};
   return {arrival->data.get(), arrival->bytes};
 }
 
-void SimLink::pop(ChannelKind) {
+void SimLink::pop(ChannelKind kind) {
   ++network_.probes().taken_early;
   network_.scheduler().note("{} takes a frame of {} past progress", self_, peer_);
-  network_.mailbox(self_).drop_ring_front(peer_);
-  network_.free_room(peer_, self_, ChannelKind::ring);
+  Mailbox& mailbox = network_.mailbox(self_);
+  const Connections::PairNumber senders_pair = mailbox.front(peer_, kind)->senders_pair;
+  mailbox.drop_front(peer_, kind);
+  free_room(kind, senders_pair);
+}
+
+void SimLink::free_room(ChannelKind kind, Connections::PairNumber senders_pair) {
+  if (is_connected(kind)) {
+    network_.connections().free_room(senders_pair);
+  } else {
+    network_.free_room(peer_, self_, kind);
+  }
 }
 
 std::int64_t SimLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
   Random& random = network_.random();
   if (!channels_.has(ChannelKind::single_copy)) return -EPERM;
+  if (network_.is_dead(peer_)) return -ESRCH;
   if (random.one_in(network_.settings().single_copy_refused_one_in)) {
     network_.scheduler().note("{} is refused a copy from {}", self_, peer_);
     ++network_.probes().copies_refused;
@@ -142,8 +218,9 @@ std::int64_t SimLink::get(std::span<const MemoryPiece> local, std::span<const Me
   return copy_pieces(local, remote, random.one_in(4) ? 1 + random.below(bytes) : bytes);
 }
 
-SimTransport::SimTransport(Network& network, const Identity& self, transport::Sink& sink)
-    : network_(network), self_(self), sink_(sink) {}
+SimTransport::SimTransport(Network& network, const Identity& self, transport::Sink& sink,
+                           const channel::PolicySettings& limits)
+    : network_(network), self_(self), sink_(sink), holdings_(network.scheduler(), limits) {}
 
 SimTransport::~SimTransport() { network_.close(self_.index); }
 
@@ -153,7 +230,7 @@ Result<std::span<const std::byte>> SimTransport::address() {
 
 SimLink& SimTransport::link_to(std::uint32_t peer) {
   std::unique_ptr<SimLink>& link = links_[peer];
-  if (!link) link = std::make_unique<SimLink>(network_, self_.index, peer);
+  if (!link) link = std::make_unique<SimLink>(network_, sink_, holdings_, self_.index, peer);
   return *link;
 }
 
@@ -161,6 +238,7 @@ Result<Link*> SimTransport::connect(const Identity& peer, std::span<const std::b
   HAWSER_ASSERT(address.size() == sizeof(peer.index) &&
                 std::memcmp(address.data(), &peer.index, sizeof(peer.index)) == 0);
   SimLink& link = link_to(peer.index);
+  if (link.is_lost_) return base::Error(base::ErrorClass::proc_aborted, "it has ended");
   link.announced_ = true;
   if (network_.settings().has_datagrams) {
     link.add(ChannelKind::ud_send);
@@ -177,7 +255,22 @@ bool SimTransport::progress() {
   Mailbox& mailbox = network_.mailbox(self_.index);
   int taken = 0;
   for (; taken < limit && !mailbox.is_empty(); ++taken) handle(mailbox.take());
-  return taken > 0;
+  bool moved = taken > 0;
+  if (holdings_.restless > 0)
+    for (const auto& [peer, link] : links_) moved |= !link->is_lost_ && link->connection_.serve();
+  return moved;
+}
+
+std::uint64_t SimTransport::deadline_ns() const {
+  std::uint64_t first = base::never_ns;
+  if (holdings_.restless == 0) return first;
+  for (const auto& [peer, link] : links_)
+    if (!link->is_lost_) first = std::min(first, link->connection_.deadline_ns());
+  return first;
+}
+
+std::size_t SimTransport::datagram_bytes_max() const {
+  return network_.settings().has_datagrams ? network_.settings().queue_frame_bytes_max : 0;
 }
 
 void SimTransport::attach(SimLink& link) {
@@ -197,55 +290,87 @@ void SimTransport::open_datagrams(SimLink& link) {
 
 void SimTransport::handle(const Arrival& arrival) {
   SimLink& link = link_to(arrival.from);
-  if (network_.settings().has_datagrams && link.channels().empty() &&
-      arrival.parcel != Parcel::lost)
-    open_datagrams(link);
+  const bool is_frame = arrival.parcel == Parcel::frame;
+  if (!link.is_lost_) handle(link, arrival);
+  if (is_frame) link.free_room(arrival.kind, arrival.senders_pair);
+}
+
+void SimTransport::handle(SimLink& link, const Arrival& arrival) {
+  if (arrival.parcel == Parcel::lost) {
+    link.is_lost_ = true;
+    link.set_incoming(ChannelKind::ring, false);
+    link.connection_.forget();
+    if (link.announced_) sink_.on_lost(link, "it has ended");
+    return;
+  }
+  if (network_.settings().has_datagrams && link.channels().empty()) open_datagrams(link);
+  if (arrival.parcel == Parcel::broken) {
+    link.connection_.on_broken(arrival.pair);
+    return;
+  }
+  if (arrival.pair != Connections::none && !link.connection_.takes(arrival)) return;
   switch (arrival.parcel) {
     case Parcel::frame:
       sink_.on_frame(link, arrival.kind, {arrival.data.get(), arrival.bytes});
-      network_.free_room(arrival.from, self_.index, arrival.kind);
+      return;
+    case Parcel::handshake:
+      link.connection_.on_letter({arrival.data.get(), arrival.bytes});
       return;
     case Parcel::hello:
-      if (!std::exchange(link.announced_, true)) {
-        sink_.on_link(link, {self_.job, arrival.from, self_.epoch});
-      } else {
-        ++network_.probes().crossed_connects;
-      }
-      network_.send_control(self_.index, arrival.from, Parcel::welcome);
-      attach(link);
+      handle_hello(link);
       return;
     case Parcel::welcome:
       attach(link);
       return;
-    case Parcel::ring_ask:
-      if (!sink_.on_channel_asked(link, ChannelKind::ring)) {
-        network_.send_control(self_.index, arrival.from, Parcel::ring_refuse);
+    default:
+      handle_notice(link, arrival.parcel, arrival.kind);
+  }
+}
+
+void SimTransport::handle_hello(SimLink& link) {
+  if (!std::exchange(link.announced_, true)) {
+    sink_.on_link(link, {self_.job, link.peer_, self_.epoch});
+  } else {
+    ++network_.probes().crossed_connects;
+  }
+  network_.send_control(self_.index, link.peer_, Parcel::welcome);
+  attach(link);
+}
+
+/// Of channels of one direction.
+void SimTransport::handle_notice(SimLink& link, Parcel parcel, ChannelKind kind) {
+  if (kind == ChannelKind::rc_fast_path) {
+    link.connection_.on_notice(parcel);
+    return;
+  }
+  switch (parcel) {
+    case Parcel::ask:
+      if (!sink_.on_channel_asked(link, kind)) {
+        network_.send_control(self_.index, link.peer_, Parcel::refuse);
         return;
       }
-      link.open_incoming_ring();
-      network_.send_control(self_.index, arrival.from, Parcel::ring_grant);
+      link.set_incoming(kind, true);
+      network_.send_control(self_.index, link.peer_, Parcel::grant);
       return;
-    case Parcel::ring_grant:
+    case Parcel::grant:
       ++network_.probes().rings_granted;
-      link.add(ChannelKind::ring);
+      link.add(kind);
       sink_.on_channels_changed(link);
       return;
-    case Parcel::ring_refuse:
+    case Parcel::refuse:
       ++network_.probes().rings_refused;
-      sink_.on_channel_refused(link, ChannelKind::ring);
+      sink_.on_channel_refused(link, kind);
       return;
-    case Parcel::ring_give_back:
+    case Parcel::give_back:
       ++network_.probes().rings_given_back;
-      link.close_incoming_ring();
-      sink_.on_channel_given_back(link, ChannelKind::ring);
+      link.set_incoming(kind, false);
+      sink_.on_channel_given_back(link, kind);
       return;
-    case Parcel::ring_recall:
+    case Parcel::recall:
       ++network_.probes().rings_recalled;
-      sink_.on_channel_recalled(link, ChannelKind::ring);
+      sink_.on_channel_recalled(link, kind);
       return;
-    case Parcel::lost:
-      link.close_incoming_ring();
-      sink_.on_lost(link, "it has ended");
+    default:
       return;
   }
 }

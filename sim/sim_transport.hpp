@@ -1,6 +1,7 @@
 // SimTransport: a transport over the simulated network, with the channels and traits of shared
 // memory: `shared_queue` for all peers, `ring` when asked for and granted, `single_copy` for some
-// pairs. Or, where the network has datagrams, `ud_send` for all peers, with no connection.
+// pairs. Or, where the network has datagrams, `ud_send` for all peers, with no connection, and
+// `rc_send` and `rc_fast_path` for those that have earned one.
 //
 // Both sides may connect at once; a peer's first frames may come before the answer to our hello; a
 // question for a ring may be refused, and a copy stopped in mid-message.
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "sim/network.hpp"
+#include "sim/sim_connection.hpp"
 #include "transport/transport.hpp"
 
 namespace hawser::sim {
@@ -22,10 +24,9 @@ using base::Result;
 
 class SimLink final : public transport::Link {
  public:
-  SimLink(Network& network, std::uint32_t self, std::uint32_t peer)
-      : network_(network), self_(self), peer_(peer) {
-    earnable_.add(ChannelKind::ring);
-  }
+  SimLink(Network& network, transport::Sink& sink, Holdings& holdings, std::uint32_t self,
+          std::uint32_t peer);
+  ~SimLink() override;
 
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
@@ -45,23 +46,44 @@ class SimLink final : public transport::Link {
 
  private:
   friend class SimTransport;
+  friend class SimConnection;
+  /// A frame that was committed, until it is released, and the queue pair that carried it, if one
+  /// did.
+  struct KeptFrame {
+    std::unique_ptr<std::byte[]> memory;
+    Connections::PairNumber pair;
+  };
+
   void add(ChannelKind kind) { channels_.add(kind); }
-  void send_copy(const std::byte* frame, std::size_t bytes);
-  void open_incoming_ring() { incoming_.add(ChannelKind::ring); }
-  void close_incoming_ring() { incoming_.remove(ChannelKind::ring); }
+  void remove(ChannelKind kind) { channels_.remove(kind); }
+  void set_earnable(ChannelKind kind, bool is_earnable) {
+    is_earnable ? earnable_.add(kind) : earnable_.remove(kind);
+  }
+  void set_incoming(ChannelKind kind, bool is_there) {
+    is_there ? incoming_.add(kind) : incoming_.remove(kind);
+  }
+  bool has_room(ChannelKind kind);
+  void send_copy(ChannelKind kind, std::span<const std::byte> frame);
+  /// We are done with a frame that the peer sent by KIND.
+  void free_room(ChannelKind kind, Connections::PairNumber senders_pair);
 
   Network& network_;
+  transport::Sink& sink_;
   const std::uint32_t self_;
   const std::uint32_t peer_;
   bool announced_ = false;  // the sink knows of it
+  bool is_lost_ = false;
+  SimConnection connection_;  // where there are datagrams
   std::unique_ptr<std::byte[]> reserved_;
   std::size_t reserved_bytes_ = 0;
-  std::map<std::byte*, std::unique_ptr<std::byte[]>> kept_;  // datagrams, until they are released
+  std::map<std::byte*, KeptFrame> kept_;
 };
 
 class SimTransport final : public transport::Transport {
  public:
-  SimTransport(Network& network, const Identity& self, transport::Sink& sink);
+  /// LIMITS: those of the channels that are earned.
+  SimTransport(Network& network, const Identity& self, transport::Sink& sink,
+               const channel::PolicySettings& limits);
   ~SimTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "sim"; }
@@ -74,16 +96,22 @@ class SimTransport final : public transport::Transport {
   // Simulated processes leave when they end.
   void leave() override {}
   void come_back() override {}
+  [[nodiscard]] std::uint64_t deadline_ns() const override;
+  [[nodiscard]] std::size_t datagram_bytes_max() const override;
 
  private:
   SimLink& link_to(std::uint32_t peer);
   void handle(const Arrival& arrival);
+  void handle(SimLink& link, const Arrival& arrival);
+  void handle_hello(SimLink& link);
+  void handle_notice(SimLink& link, Parcel parcel, ChannelKind kind);
   void attach(SimLink& link);
   void open_datagrams(SimLink& link);
 
   Network& network_;
   const Identity self_;
   transport::Sink& sink_;
+  Holdings holdings_;
   std::map<std::uint32_t, std::unique_ptr<SimLink>> links_;
 };
 

@@ -1,5 +1,6 @@
 #include "sim/simulation.hpp"
 
+#include <set>
 #include <utility>
 
 #include "sim/bootstrap.hpp"
@@ -11,8 +12,10 @@ namespace {
 
 class SimSurroundings final : public session::Surroundings {
  public:
-  SimSurroundings(Directory& directory, Network& network, std::uint32_t index, bool oversubscribed)
+  SimSurroundings(Directory& directory, Network& network, std::uint32_t index, bool oversubscribed,
+                  const channel::PolicySettings& limits)
       : network_(network),
+        limits_(limits),
         bootstrap_(directory, index),
         waiter_(network.scheduler(), index, oversubscribed) {}
 
@@ -23,12 +26,13 @@ class SimSurroundings final : public session::Surroundings {
     std::vector<std::unique_ptr<transport::Transport>> transports;
     if (bootstrap_.placement().size > 1)
       transports.push_back(
-          std::make_unique<SimTransport>(network_, bootstrap_.placement().self, sink));
+          std::make_unique<SimTransport>(network_, bootstrap_.placement().self, sink, limits_));
     return transports;
   }
 
  private:
   Network& network_;
+  const channel::PolicySettings& limits_;
   SimBootstrap bootstrap_;
   SimWaiter waiter_;
 };
@@ -46,14 +50,39 @@ channel::AssuranceSettings draw_delivery(Random& random) {
   return delivery;
 }
 
+/// For a network with connections, instead of the default's.
+constexpr std::array<std::string_view, 5> connected_rules = {
+    "true -> rc_send; true -> ud_send",
+    "size <= 600 -> rc_fast_path; true -> rc_send; true -> ud_send",
+    "size <= 100 -> ud_send; size <= 2K -> rc_fast_path; true -> rc_send; true -> ud_send",
+    "size > 4K -> copy; size <= 1K -> rc_send; true -> ud_send",
+    "size > 1K -> copy; size <= ud_max -> rc_fast_path; size <= 100 -> rc_send; true -> ud_send"};
+
+void draw_connected_channels(Random& random, channel::PolicySettings& settings) {
+  if (!random.one_in(4)) {
+    constexpr std::string_view last_of_shared_memory = "true -> shared_queue; ";
+    std::string& rules = settings.send_rules;
+    rules.resize(rules.find(last_of_shared_memory) + last_of_shared_memory.size());
+    rules += random.pick(connected_rules);
+  }
+  settings.connections_max = random.between<std::int64_t>(0, random.one_in(2) ? 3 : 16);
+  settings.fast_paths_max = random.between<std::int64_t>(0, random.one_in(2) ? 2 : 8);
+}
+
 /// Settings far from the defaults too, so that every limit is met.
 session::Settings draw_settings(Random& random) {
   session::Settings settings;
   if (random.one_in(2)) {
-    settings.channel.earn_rules = fmt::format("messages >= {} -> ring", random.below(20));
+    constexpr std::uint64_t earned_at_max = 16;
+    settings.channel.earn_rules = fmt::format(
+        "messages >= {} -> ring; messages >= {} -> rc_send; messages >= {} -> "
+        "rc_fast_path",
+        random.below(20), random.between<std::uint64_t>(1, earned_at_max),
+        random.between<std::uint64_t>(1, earned_at_max));
     settings.channel.rings_asked_max = random.between<std::int64_t>(0, random.one_in(2) ? 2 : 8);
     settings.channel.rings_granted_max = random.between<std::int64_t>(0, random.one_in(2) ? 2 : 8);
   }
+  draw_connected_channels(random, settings.channel);
   if (random.one_in(2)) settings.p2p.credit_bytes = std::int64_t{256} << random.below(10);
   if (random.one_in(2)) settings.p2p.single_copy_chunk_bytes = std::int64_t{64} << random.below(8);
   settings.delivery = draw_delivery(random);
@@ -71,20 +100,44 @@ struct Simulation {
         scheduler(plan.seed, trace),
         directory(scheduler, plan.seed, static_cast<std::uint32_t>(ranks)),
         network(scheduler, network_settings(plan), plan.seed, static_cast<std::uint32_t>(ranks)),
-        workload(plan.workload->make(random, ranks, types)) {}
+        workload(plan.workload->make(random, ranks, types)),
+        is_tolerant(plan.workload->tolerates_deaths),
+        comes_to_rest(random.one_in(2)) {
+    if (!network.settings().death) return;
+    scheduler.expect_kill(network.settings().death->process);
+    plan_death(*network.settings().death);
+  }
 
   NetworkSettings network_settings(const Plan& plan) {
     NetworkSettings drawn = NetworkSettings::draw(random);
+    const Death death{random.between<std::uint32_t>(0, static_cast<std::uint32_t>(ranks) - 1),
+                      random.below(std::uint64_t{1000} << random.below(12))};
+    if (plan.workload->tolerates_deaths && !random.one_in(4)) drawn.death = death;
     if (plan.adjust_network) plan.adjust_network(drawn);
     return drawn;
+  }
+
+  void plan_death(const Death& death) {
+    scheduler.after(death.at_ns, [this, death] {
+      // Before it could be reached nobody would miss it.
+      constexpr std::uint64_t again_ns = 1000;
+      if (!directory.is_visible(death.process)) {
+        plan_death({death.process, again_ns});
+      } else if (!network.is_closed(death.process)) {
+        network.bury(death.process);
+        scheduler.kill(death.process);
+        note_finished(death.process);
+      }
+    });
   }
 
   void run_rank(int rank) {
     constexpr std::uint64_t first_stream = 100;
     const auto index = static_cast<std::uint32_t>(rank);
-    auto process = session::Process::create(
-        std::make_unique<SimSurroundings>(directory, network, index, oversubscribed), settings,
-        types);
+    auto process =
+        session::Process::create(std::make_unique<SimSurroundings>(
+                                     directory, network, index, oversubscribed, settings.channel),
+                                 settings, types);
     if (!process.ok()) scheduler.fail(process.error().sentence());
     Rank self{rank,
               ranks,
@@ -95,9 +148,50 @@ struct Simulation {
                   ranks, base::make_ref<core::Errhandler>(core::ErrhandlerKind::errors_return))};
     workload->run(self);
     self.doing("finalize");
-    self.check((*process)->finalize(true));
+    self.check((*process)->finalize(!is_tolerant));
     self.world = nullptr;
+    note_finished(index);
+    if (comes_to_rest) come_to_rest(self);
+    check_ledger(self);
     add_probes((*process)->backend());
+  }
+
+  /// Or dead.
+  void note_finished(std::uint32_t index) {
+    finished.insert(index);
+    if (have_all_finished()) wake_all();
+  }
+  void wake_all() {
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) scheduler.wake(rank);
+  }
+  [[nodiscard]] bool have_all_finished() const {
+    return finished.size() == static_cast<std::size_t>(ranks);
+  }
+
+  /// Nobody leaves before all handshakes are at an end, and both sides of each must then agree.
+  void come_to_rest(Rank& self) {
+    self.doing("wait until all handshakes are at an end");
+    self.engine().wait_until([this] {
+      return has_rested || (have_all_finished() && network.restless_handshakes() == 0);
+    });
+    if (std::exchange(has_rested, true)) return;
+    wake_all();
+    const std::string disagreement = network.connections().disagreement();
+    self.check(disagreement.empty(), "{}", disagreement);
+  }
+
+  /// Nothing that was received may be kept, unless a peer has left before it sent what comes first;
+  /// and nothing that is to be sent, unless to a peer that has left.
+  void check_ledger(Rank& self) const {
+    check_is_empty(self, memory::Account::unexpected);
+    if (!comes_to_rest) return;
+    check_is_empty(self, memory::Account::reorder);
+    check_is_empty(self, memory::Account::sender_fifo);
+  }
+  static void check_is_empty(Rank& self, memory::Account account) {
+    const std::int64_t bytes = self.process.ledger().current_bytes(account);
+    self.check(bytes == 0, "the ledger has {} bytes of {} at the end", bytes,
+               memory::account_name(account));
   }
 
   void add_probes(const p2p::ChannelBackend& backend) {
@@ -120,6 +214,10 @@ struct Simulation {
   Directory directory;
   Network network;
   const std::unique_ptr<Workload> workload;
+  const bool is_tolerant;              // of deaths
+  const bool comes_to_rest;            // before the first process ends
+  std::set<std::uint32_t> finished{};  // or dead
+  bool has_rested = false;
   ProcessProbes probes;
 };
 

@@ -5,16 +5,7 @@
 
 #include <set>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAWSER_SIM_ASAN 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define HAWSER_SIM_ASAN 1
-#endif
-#if defined(HAWSER_SIM_ASAN)
-#include <sanitizer/lsan_interface.h>
-#endif
+#include "sim/leaks.hpp"
 
 namespace hawser::sim {
 namespace {
@@ -22,9 +13,7 @@ namespace {
 /// As simulate(), for a job that will break off: operations in flight then have references that
 /// nothing is left to give back.
 Outcome simulate_failure(const Plan& plan) {
-#if defined(HAWSER_SIM_ASAN)
-  const __lsan::ScopedDisabler leaks_are_expected;
-#endif
+  const ExpectedLeaks leaks;
   return simulate(plan);
 }
 
@@ -114,9 +103,7 @@ TEST(Simulation, LostAndRepeatedDatagramsChangeNothing) {
       const Outcome outcome =
           simulate({.seed = seed, .workload = &workload, .adjust_network = use_datagrams});
       EXPECT_EQ(outcome.failure, "") << workload.name << " " << seed;
-      network.datagrams_lost += outcome.network.datagrams_lost;
-      network.datagrams_repeated += outcome.network.datagrams_repeated;
-      network.datagrams_sent_again += outcome.network.datagrams_sent_again;
+      network += outcome.network;
     }
   }
   EXPECT_GT(network.datagrams_lost, 500U);
@@ -130,13 +117,7 @@ TEST(Simulation, GetsToWhatHappensSeldom) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     const Outcome outcome = simulate({.seed = seed, .workload = find_workload("messages")});
     ASSERT_EQ(outcome.failure, "");
-    network.overtakes += outcome.network.overtakes;
-    network.crossed_connects += outcome.network.crossed_connects;
-    network.rings_granted += outcome.network.rings_granted;
-    network.rings_refused += outcome.network.rings_refused;
-    network.copies += outcome.network.copies;
-    network.copies_refused += outcome.network.copies_refused;
-    network.full += outcome.network.full;
+    network += outcome.network;
     processes.unexpected += outcome.processes.unexpected;
     for (std::size_t i = 0; i < processes.sends.size(); ++i)
       processes.sends[i] += outcome.processes.sends[i];
@@ -161,13 +142,69 @@ TEST(Simulation, IdleRingsAreGivenBackToThoseWhoTalk) {
     const Outcome outcome =
         simulate({.seed = seed, .workload = find_workload("shifting"), .ranks = 4});
     ASSERT_EQ(outcome.failure, "");
-    network.rings_given_back += outcome.network.rings_given_back;
-    network.rings_recalled += outcome.network.rings_recalled;
-    network.taken_early += outcome.network.taken_early;
+    network += outcome.network;
   }
   EXPECT_GT(network.rings_given_back, 50U);
   EXPECT_GT(network.rings_recalled, 10U);
   EXPECT_GT(network.taken_early, 100U);
+}
+
+TEST(Simulation, WhatABrokenConnectionCarriedIsSentAgain) {
+  NetworkProbes network;
+  for (const WorkloadEntry& workload : workloads()) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      const auto break_often = [&](NetworkSettings& settings) {
+        settings.has_datagrams = true;
+        settings.connection_broken_one_in = 3 * seed;
+      };
+      const Outcome outcome =
+          simulate({.seed = seed, .workload = &workload, .adjust_network = break_often});
+      EXPECT_EQ(outcome.failure, "") << workload.name << " " << seed;
+      network += outcome.network;
+    }
+  }
+  EXPECT_GT(network.connections_broken, 500U);
+  EXPECT_GT(network.connected_frames_lost, 500U);
+  EXPECT_GT(network.frames_rescued, 500U);
+}
+
+TEST(Simulation, ConnectionsAndFastPathsComeAndGo) {
+  NetworkProbes network;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const auto use_datagrams = [](NetworkSettings& settings) { settings.has_datagrams = true; };
+    const Outcome outcome = simulate({.seed = seed,
+                                      .workload = find_workload("shifting"),
+                                      .ranks = 4,
+                                      .adjust_network = use_datagrams});
+    ASSERT_EQ(outcome.failure, "") << seed;
+    network += outcome.network;
+  }
+  EXPECT_GT(network.connections_made, 500U);
+  EXPECT_GT(network.connections_refused, 20U);
+  EXPECT_GT(network.connections_given_back, 20U);
+  EXPECT_GT(network.crossed_questions, 10U);
+  EXPECT_GT(network.fast_paths_granted, 200U);
+  EXPECT_GT(network.fast_paths_refused, 20U);
+  EXPECT_GT(network.fast_paths_given_back, 100U);
+}
+
+/// What the program itself checks: nothing fails but what has to do with the dead.
+TEST(Simulation, ADeadRankHarmsOnlyThoseThatTalkToIt) {
+  NetworkProbes network;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const auto kill_one = [&](NetworkSettings& settings) {
+      settings.has_datagrams = seed % 2 == 0;
+      settings.death = Death{static_cast<std::uint32_t>(seed % 3), 100 * seed * seed};
+    };
+    const Outcome outcome = simulate({.seed = seed,
+                                      .workload = find_workload("survivors"),
+                                      .ranks = 3,
+                                      .adjust_network = kill_one});
+    EXPECT_EQ(outcome.failure, "") << seed;
+    network += outcome.network;
+  }
+  EXPECT_GT(network.deaths, 50U);
+  EXPECT_GT(network.deaths_noticed, 50U);
 }
 
 /// Receives what rank 0 sends, but checks for something else.

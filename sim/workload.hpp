@@ -71,6 +71,8 @@ struct WorkloadEntry {
   std::string_view sentence;
   /// RANDOM draws what all ranks share.
   std::unique_ptr<Workload> (*make)(Random& random, int ranks, const core::TypeTable& types);
+  /// Ranks may be killed (Scheduler::was_killed tells which); the others don't meet at the end.
+  bool tolerates_deaths = false;
 };
 
 std::span<const WorkloadEntry> workloads();

@@ -12,5 +12,6 @@ std::unique_ptr<Workload> make_shifting(Random& random, int ranks, const core::T
 std::unique_ptr<Workload> make_collectives(Random& random, int ranks, const core::TypeTable& types);
 std::unique_ptr<Workload> make_communicators(Random& random, int ranks,
                                              const core::TypeTable& types);
+std::unique_ptr<Workload> make_survivors(Random& random, int ranks, const core::TypeTable& types);
 
 }  // namespace hawser::sim

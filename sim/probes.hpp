@@ -1,0 +1,86 @@
+// NetworkProbes: how often what happens seldom did, in one simulation or in many. A simulation that
+// never gets there proves nothing about it.
+//
+// Ownership: values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace hawser::sim {
+
+struct NetworkProbes {
+  std::uint64_t overtakes = 0;  // frames that will arrive before one that was sent earlier
+  std::uint64_t crossed_connects = 0;
+  std::uint64_t rings_granted = 0;
+  std::uint64_t rings_refused = 0;
+  std::uint64_t rings_given_back = 0;
+  std::uint64_t rings_recalled = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t copies_refused = 0;
+  std::uint64_t full = 0;         // reservations that found no room
+  std::uint64_t taken_early = 0;  // frames that a receive took past progress
+  std::uint64_t datagrams_lost = 0;
+  std::uint64_t datagrams_repeated = 0;
+  std::uint64_t datagrams_sent_again = 0;
+  std::uint64_t connections_made = 0;     // both sides count
+  std::uint64_t connections_refused = 0;  // by a peer that has too many
+  std::uint64_t crossed_questions = 0;    // for a connection, by both at once
+  std::uint64_t connections_given_back = 0;
+  std::uint64_t connections_broken = 0;
+  std::uint64_t connected_frames_lost = 0;  // with the connection
+  std::uint64_t frames_rescued = 0;         // that left by a connection, sent again by datagrams
+  std::uint64_t fast_paths_granted = 0;
+  std::uint64_t fast_paths_refused = 0;  // or the connection ended first
+  std::uint64_t fast_paths_given_back = 0;
+  std::uint64_t fast_paths_recalled = 0;
+  std::uint64_t deaths = 0;
+  std::uint64_t deaths_noticed = 0;  // by a peer
+  std::uint64_t links_lost = 0;      // planted
+
+  NetworkProbes& operator+=(const NetworkProbes& other);
+};
+
+struct NetworkProbe {
+  std::string_view name;
+  std::uint64_t NetworkProbes::*count;
+};
+
+/// Those that seeds alone lead to.
+inline constexpr std::array network_probes = {
+    NetworkProbe{"frames overtaken", &NetworkProbes::overtakes},
+    NetworkProbe{"connects by both at once", &NetworkProbes::crossed_connects},
+    NetworkProbe{"rings granted", &NetworkProbes::rings_granted},
+    NetworkProbe{"rings refused", &NetworkProbes::rings_refused},
+    NetworkProbe{"rings given back", &NetworkProbes::rings_given_back},
+    NetworkProbe{"rings recalled", &NetworkProbes::rings_recalled},
+    NetworkProbe{"single copies", &NetworkProbes::copies},
+    NetworkProbe{"single copies refused", &NetworkProbes::copies_refused},
+    NetworkProbe{"frames without room", &NetworkProbes::full},
+    NetworkProbe{"frames taken past progress", &NetworkProbes::taken_early},
+    NetworkProbe{"datagrams lost", &NetworkProbes::datagrams_lost},
+    NetworkProbe{"datagrams repeated", &NetworkProbes::datagrams_repeated},
+    NetworkProbe{"datagrams sent again", &NetworkProbes::datagrams_sent_again},
+    NetworkProbe{"connections made", &NetworkProbes::connections_made},
+    NetworkProbe{"connections refused", &NetworkProbes::connections_refused},
+    NetworkProbe{"connections asked for by both at once", &NetworkProbes::crossed_questions},
+    NetworkProbe{"connections given back", &NetworkProbes::connections_given_back},
+    NetworkProbe{"connections broken", &NetworkProbes::connections_broken},
+    NetworkProbe{"frames lost with their connection", &NetworkProbes::connected_frames_lost},
+    NetworkProbe{"frames sent again after a break", &NetworkProbes::frames_rescued},
+    NetworkProbe{"fast paths granted", &NetworkProbes::fast_paths_granted},
+    NetworkProbe{"fast paths refused", &NetworkProbes::fast_paths_refused},
+    NetworkProbe{"fast paths given back", &NetworkProbes::fast_paths_given_back},
+    NetworkProbe{"fast paths recalled", &NetworkProbes::fast_paths_recalled},
+    NetworkProbe{"deaths", &NetworkProbes::deaths},
+    NetworkProbe{"deaths noticed", &NetworkProbes::deaths_noticed},
+};
+
+inline NetworkProbes& NetworkProbes::operator+=(const NetworkProbes& other) {
+  for (const NetworkProbe& probe : network_probes) this->*probe.count += other.*probe.count;
+  links_lost += other.links_lost;
+  return *this;
+}
+
+}  // namespace hawser::sim
