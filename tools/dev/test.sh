@@ -5,7 +5,7 @@
 # section: write section_NAME and put NAME into `sections` or `nightly_sections`.
 results=build/results
 sections=(lint generated multirank abi fault simulation other softrdma mpi4py asan-ubsan threads fuzz)
-nightly_sections=(tidy clang verbs_matrix)
+nightly_sections=(tidy clang verbs_matrix many-seeds)
 fuzz_seconds=20 # for all targets together
 program_forms=() # of the programs on softrdma: the short ones
 
@@ -127,6 +127,13 @@ section_tidy() {
 section_clang() {
   build clang
   ctest_section clang clang -L '^unit$'
+}
+
+section_many-seeds() {
+  build release hawser_sim
+  step "10000 seeds"
+  build/release/sim/hawser_sim --seeds 10000 --each-at-least 20
+  record many-seeds 1 0 0
 }
 
 # The tests of the release build whose names match.
