@@ -4,11 +4,7 @@
 #ifndef HAWSER_BENCH_MICRO_H
 #define HAWSER_BENCH_MICRO_H
 
-#include <mpi.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "support.h"
 
 /* The benchmarks, called between MPI_Init and MPI_Finalize. ARGC and ARGV: what follows the name.
  */
@@ -31,57 +27,11 @@ void run_version(int argc, char** argv);
 
 enum { batches = 11 }; /* the median of so many is a result */
 
-static inline int compare_doubles(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
-
-/* Sorts VALUES. */
-static inline double median(double* values, int count) {
-  qsort(values, (size_t)count, sizeof *values, compare_doubles);
-  return count % 2 != 0 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
-static inline int world_rank(void) {
-  int rank;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-static inline int world_size(void) {
-  int size;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
-/* Ends the job with a sentence, said by rank 0. */
-static inline void give_up(const char* sentence) {
-  if (world_rank() == 0) fprintf(stderr, "micro: %s\n", sentence);
-  MPI_Finalize();
-  exit(2);
-}
-
-static inline void* allocate(size_t bytes) {
-  void* memory = calloc(bytes > 0 ? bytes : 1, 1);
-  if (memory == NULL) {
-    fprintf(stderr, "micro: there is no memory for %zu bytes\n", bytes);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return memory;
-}
-
 static inline void require_ranks(int wanted) {
   char sentence[80];
   snprintf(sentence, sizeof sentence, "this benchmark needs %d ranks, not %d", wanted,
            world_size());
   if (world_size() != wanted) give_up(sentence);
-}
-
-/* Whether WORD is among the arguments. */
-static inline bool has_argument(int argc, char** argv, const char* word) {
-  for (int i = 0; i < argc; ++i)
-    if (strcmp(argv[i], word) == 0) return true;
-  return false;
 }
 
 /* So many repetitions of what takes SECONDS that a batch takes about BATCH_SECONDS; the same on all
