@@ -4,6 +4,7 @@ import dataclasses
 import statistics
 
 import chart
+from tables import markdown, number
 
 
 @dataclasses.dataclass
@@ -66,13 +67,6 @@ def rows(samples, title, own):
         yield row
 
 
-def number(value):
-    """VALUE with three digits or so."""
-    if value is None:
-        return "-"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
 def name_x(group, x):
     return chart.size_label(x) if group.x == "bytes" else str(x)
 
@@ -94,11 +88,7 @@ def table(samples, title, libraries):
     has_line = any(row.line is not None for row in shown)
     lines = [[group.x, *(["line, ns"] if has_line else []), *libraries, "to the best peer", "goal"]]
     lines += [cells(group, row, libraries, has_line) for row in shown]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    text = ["| " + " | ".join(cell.rjust(width) for cell, width in zip(line, widths)) + " |"
-            for line in lines]
-    text.insert(1, "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|")
-    return "\n".join([f"### {title}, {group.unit}", "", *text, ""])
+    return "\n".join([f"### {title}, {group.unit}", "", *markdown(lines), ""])
 
 
 def totals(samples, own):

@@ -1,12 +1,11 @@
 """Running the jobs of the plan: every library in turn, round after round, within time limits."""
 import collections
-import os
 import pathlib
 import shutil
-import signal
-import subprocess
 import tempfile
 import time
+
+import launch
 
 
 class Samples:
@@ -29,40 +28,10 @@ class Samples:
             self.lines[group.title][int(x)][library.name].append(line)
 
 
-def end(process):
-    """Ends a launcher and gives it time to end its ranks."""
-    for number, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
-        try:
-            os.killpg(process.pid, number)
-            process.wait(timeout=seconds)
-            return
-        except ProcessLookupError:
-            return
-        except subprocess.TimeoutExpired:
-            continue
-
-
 def run(library, job, wrapper=()):
     """(output, seconds, sentence or None). What a job printed before its time was over counts."""
-    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
-        began = time.monotonic()
-        process = subprocess.Popen(library.command(job.ranks, job.arguments, wrapper), stdout=output,
-                                   stderr=errors, stdin=subprocess.DEVNULL, text=True,
-                                   env=library.variables(), start_new_session=True)
-        sentence = None
-        try:
-            if process.wait(timeout=job.seconds_max) != 0:
-                errors.seek(0)
-                sentence = f"exit code {process.returncode}: {errors.read().strip()[-300:]}"
-        except subprocess.TimeoutExpired:
-            sentence = f"not done after {job.seconds_max} s"
-            end(process)
-        except KeyboardInterrupt:
-            end(process)
-            raise
-        seconds = time.monotonic() - began
-        output.seek(0)
-        return output.read(), seconds, sentence
+    return launch.run(library.command(job.ranks, job.arguments, wrapper), library.variables(),
+                      job.seconds_max)
 
 
 def read(job, text):

@@ -1,0 +1,126 @@
+"""The ways in which Hawser is set up for a table, and whether this build knows them."""
+import dataclasses
+import json
+import os
+import subprocess
+
+UNLIMITED = "65536"
+HAWSER_SECONDS_MAX = 30
+CONTEXTS = 16  # queue pairs in the modelled cache of each process: few, as the jobs are small
+
+
+@dataclasses.dataclass(frozen=True)
+class Configuration:
+    """NEEDS: kinds of channels ("rc_send") and parameters ("verbs.connect") that it uses. STAND_IN: the
+    configuration that is measured in its place as long as this build lacks one of them."""
+    name: str
+    environment: dict
+    needs: tuple = ()
+    stand_in: str = ""
+
+
+def rules(send, earn, **limits):
+    """The variables of two chains of rules, and of limits: NAME=VALUE of `channel.NAME`."""
+    return {"HAWSER_CHANNEL_SEND_RULES": send, "HAWSER_CHANNEL_EARN_RULES": earn} | {
+        f"HAWSER_CHANNEL_{name.upper()}": str(value) for name, value in limits.items()}
+
+
+NEVER = ""  # nobody earns anything
+SENT = "true -> rc_send; true -> ud_send"
+AT_ONCE = "messages >= 1 -> rc_send"
+ONLY_CONNECTED = "size <= 8192 -> rc_send; true -> rc_rdma; true -> rc_send; true -> ud_send"
+WITH_FAST_PATH = "size <= 2048 -> rc_fast_path; " + ONLY_CONNECTED
+EARN_FAST_PATH = AT_ONCE + "; messages >= 1 -> rc_fast_path"
+EVERYBODY = {"connections_max": UNLIMITED, "fast_paths_max": UNLIMITED}
+STATIC = {"HAWSER_VERBS_CONNECT": "static"}
+ON_DEMAND = {"HAWSER_VERBS_CONNECT": "on_demand"}
+POLLING = {"HAWSER_WAIT_SPIN_US": "1000000"}
+INTERRUPT = {"HAWSER_WAIT_SPIN_US": "0", "HAWSER_WAIT_YIELD_US": "0", "HAWSER_WAIT_YIELDS": "0"}
+
+# What collectives are made of where each rank has a core; here ranks share cores, and a root serves all.
+TREES = {"HAWSER_COLLECTIVE_BARRIER": "dissemination", "HAWSER_COLLECTIVE_BCAST": "binomial",
+         "HAWSER_COLLECTIVE_REDUCE": "binomial", "HAWSER_COLLECTIVE_ALLREDUCE": "recursive_doubling",
+         "HAWSER_COLLECTIVE_ALLGATHER": "recursive_doubling"}
+
+RC = ("rc_send", "verbs.connect")
+FULL = (*RC, "rc_fast_path", "rc_rdma")
+
+ALL = (
+    Configuration("ud_copy", rules("true -> ud_send", NEVER)),
+    Configuration("ud", rules("size <= 2008 -> ud_send; true -> ud_zero_copy; true -> ud_send",
+                              NEVER), ("ud_zero_copy",)),
+    # Connections are counted with these two.
+    Configuration("on_demand", rules(SENT, AT_ONCE, **EVERYBODY) | ON_DEMAND, RC, "ud_copy"),
+    Configuration("on_demand_trees", rules(SENT, AT_ONCE, **EVERYBODY) | ON_DEMAND | TREES, RC,
+                  "ud_copy_trees"),
+    Configuration("ud_copy_trees", rules("true -> ud_send", NEVER) | TREES),
+    Configuration("static", rules(SENT, AT_ONCE, **EVERYBODY) | STATIC, RC),
+    # Buffers for each peer (fast paths), or shared by all.
+    Configuration("static_per_peer", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY) | STATIC,
+                  FULL),
+    Configuration("per_peer", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY) | ON_DEMAND, FULL),
+    Configuration("shared_queue", rules(ONLY_CONNECTED, AT_ONCE, **EVERYBODY) | ON_DEMAND, FULL),
+    Configuration("hybrid", {}, FULL),
+    # One channel each.
+    Configuration("rc_send", rules(SENT, AT_ONCE, **EVERYBODY), RC),
+    Configuration("rc_fast_path", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY), FULL),
+    Configuration("rc_rdma", rules(ONLY_CONNECTED, AT_ONCE, **EVERYBODY), FULL),
+    # How a process waits.
+    Configuration("polling", rules("true -> ud_send", NEVER) | POLLING),
+    Configuration("interrupt", rules("true -> ud_send", NEVER) | INTERRUPT),
+    Configuration("one_thread", {"HAWSER_PROGRESS_MODE": "one_thread"}, ("progress.mode",)),
+    Configuration("two_threads", {"HAWSER_PROGRESS_MODE": "two_threads"}, ("progress.mode",)),
+    # How the data of a long message travels.
+    *(Configuration(f"rdma_{way}{inline}{chained}",
+                    {"HAWSER_P2P_RDMA": way, "HAWSER_P2P_RDMA_INLINE": str(not inline).lower(),
+                     "HAWSER_P2P_RDMA_CHAINED": str(not chained).lower()},
+                    (*FULL, "p2p.rdma", "p2p.rdma_inline", "p2p.rdma_chained"))
+      for way in ("read", "write") for inline in ("", "_not_inlined")
+      for chained in ("", "_not_chained")),
+)
+
+BY_NAME = {each.name: each for each in ALL}
+
+
+def clean_environment():
+    """The environment without what sets up Hawser or softrdma."""
+    return {name: value for name, value in os.environ.items()
+            if not name.startswith(("HAWSER_", "SOFTRDMA_", "LD_", "MPI"))}
+
+
+class Build:
+    """What the `hawser` command of a build says that it has."""
+
+    def __init__(self, hawser):
+        self.hawser = hawser
+        self.parameters = self.read_parameters()
+        self.channels = {}  # kind -> whether rules may name it
+
+    def info(self, *options, **variables):
+        return subprocess.run([str(self.hawser), "info", *options], capture_output=True, text=True,
+                              timeout=HAWSER_SECONDS_MAX, env=clean_environment() | variables)
+
+    def read_parameters(self):
+        run = self.info("--json")
+        if run.returncode != 0:
+            raise RuntimeError(f"hawser info --json: exit code {run.returncode}\n{run.stderr}")
+        return {each["name"] for each in json.loads(run.stdout)["parameters"]}
+
+    def has_channel(self, kind):
+        if kind not in self.channels:
+            run = self.info("--rules", HAWSER_TRANSPORT="verbs",
+                            HAWSER_CHANNEL_SEND_RULES=f"size <= 1 -> {kind}; true -> ud_send")
+            self.channels[kind] = run.returncode == 0
+        return self.channels[kind]
+
+    def missing(self, configuration):
+        """What CONFIGURATION needs and this build has not; empty if it can run."""
+        return [need for need in configuration.needs
+                if not (need in self.parameters if "." in need else self.has_channel(need))]
+
+    def usable(self, configuration):
+        """(CONFIGURATION or its stand-in or None, what is missing)."""
+        missing = self.missing(configuration)
+        if not missing:
+            return configuration, []
+        return BY_NAME.get(configuration.stand_in), missing

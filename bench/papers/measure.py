@@ -1,0 +1,121 @@
+"""Running the jobs of the plan, each within its time, and reading what they and their ranks say."""
+import dataclasses
+import os
+import pathlib
+import tempfile
+import time
+
+import configurations
+import launch
+import observe
+import plan
+import ranks
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What a job yielded. RESULTS: (name, numbers) of the lines that it printed. RANKS: what they said
+    at their end. SEEN: rank -> what was seen while it was held. SENTENCE: why it failed, or None.
+    STANDS_FOR: the configuration that was wanted, if another one was measured in its place."""
+    job: plan.Job
+    results: list
+    ranks: list
+    seen: dict
+    sentence: str | None
+    stands_for: str = ""
+
+    def numbers(self, name):
+        """The numbers of all lines NAME."""
+        return [numbers for found, numbers in self.results if found == name]
+
+
+@dataclasses.dataclass
+class Outcomes:
+    """LEFT_OUT: (table, configuration) -> what the build lacks."""
+    by_key: dict = dataclasses.field(default_factory=dict)
+    left_out: dict = dataclasses.field(default_factory=dict)
+
+    def of(self, table, pattern, count, configuration, options=(), repeat=0):
+        return self.by_key.get((table, pattern, count, configuration, tuple(options), repeat))
+
+    def in_table(self, table):
+        return [outcome for outcome in self.by_key.values() if outcome.job.table == table]
+
+    def failures(self):
+        return [outcome for outcome in self.by_key.values() if outcome.sentence is not None]
+
+
+def read_results(text):
+    """(name, numbers) of each whole line."""
+    results = []
+    for line in text.splitlines(keepends=True):
+        name, *numbers = line.split() or [""]
+        try:
+            if name and line.endswith("\n"):
+                results.append((name, [float(number) for number in numbers]))
+        except ValueError:
+            continue
+    return results
+
+
+class Measurement:
+    """Runs jobs of one BUILD directory."""
+
+    def __init__(self, build):
+        self.mpirun = build / "bin" / "mpirun"
+        self.program = build / "bench" / "patterns"
+        self.softrdma = build / "bin" / "softrdma"
+        self.build = configurations.Build(build / "bin" / "hawser")
+
+    def environment(self, job, configuration, directory):
+        """A fabric of its own: other programs of the host are not on its adapter."""
+        return configurations.clean_environment() | configuration.environment | {
+            "HAWSER_TRANSPORT": "verbs", "HAWSER_VERBS_ADAPTER": "softrdma",
+            "SOFTRDMA_FABRIC": f"papers-{os.getpid()}",
+            "HAWSER_STATS": str(pathlib.Path(directory) / "stats.json")} | dict(job.variables)
+
+    def run(self, job, configuration):
+        with tempfile.TemporaryDirectory() as directory:
+            environment = self.environment(job, configuration, directory)
+            command = [self.mpirun, "-n", job.ranks, self.program, job.pattern, *job.options]
+            hold = None
+            if job.is_held:
+                path = pathlib.Path(directory) / "hold"
+                hold = observe.Hold(path, job.ranks, self.softrdma, environment)
+                command.append(f"hold={path}")
+            text, _, sentence = launch.run(command, environment, job.seconds_max,
+                                           hold and hold.look)
+            found = pathlib.Path(environment["HAWSER_STATS"])
+            said = ranks.read_ranks(found.read_text()) if found.exists() else []
+        if sentence is None and len(said) != job.ranks:
+            sentence = f"{len(said)} of {job.ranks} ranks wrote their statistics"
+        return Outcome(job, read_results(text), said, hold.seen if hold else {}, sentence)
+
+    def measure(self, job, outcomes):
+        """Runs JOB, or notes what the build lacks for it."""
+        wanted = configurations.BY_NAME[job.configuration]
+        usable, missing = self.build.usable(wanted)
+        if missing:
+            outcomes.left_out.setdefault((job.table, job.configuration), missing)
+        if usable is None:
+            return
+        outcome = self.run(job, usable)
+        if missing:
+            outcome.stands_for = wanted.name
+        outcomes.by_key[job.key] = outcome
+
+    def measure_all(self, jobs, say):
+        """The outcomes of JOBS; an interrupt ends it early."""
+        outcomes = Outcomes()
+        began = time.monotonic()
+        wanted = [job for job in jobs
+                  if self.build.usable(configurations.BY_NAME[job.configuration])[0]]
+        try:
+            for job in jobs:
+                if job in wanted:
+                    number = wanted.index(job) + 1
+                    say(f"[{time.monotonic() - began:5.0f} s] {number} of {len(wanted)}: {job.name}")
+                self.measure(job, outcomes)
+        except KeyboardInterrupt:
+            say("interrupted: what follows is what was measured until then")
+        return outcomes

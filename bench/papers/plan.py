@@ -1,0 +1,140 @@
+"""What is measured: the jobs of each table."""
+import dataclasses
+
+import published
+from configurations import CONTEXTS
+
+KIB = 1 << 10
+MEMORY_CONFIGURATIONS = ("static_per_peer", "per_peer", "shared_queue", "hybrid", "ud_copy")
+MEMORY_RANKS = (2, 4, 8, 16, 32, 64, 128)
+MEMORY_PATTERNS = ("silent", "pairwise", "everyone")
+CHANNEL_CONFIGURATIONS = ("hybrid", "rc_rdma", "ud", "ud_copy")
+CHANNEL_RANKS = 32
+PAIR_RANKS = (2, 4, 8, 16, 32, 64)
+PAIR_CONFIGURATIONS = ("rc_fast_path", "rc_send", "ud_copy")
+INIT_CONFIGURATIONS = ("static", "on_demand")
+INIT_REPEATS = 3
+EACH_CHANNEL = ("rc_fast_path", "rc_send", "rc_rdma", "ud", "ud_copy")
+PAIRS = (1, 2, 4, 8)
+FIRST_RANKS = 8
+PROGRESS = tuple(published.PROGRESS_US)
+PROGRESS_BYTES = (4, 4 * KIB)
+RDMA = tuple(f"rdma_{way}{inline}{chained}" for way in ("read", "write")
+             for inline in ("", "_not_inlined") for chained in ("", "_not_chained"))
+RENDEZVOUS_BYTES = tuple(size * KIB for size in (32, 64, 96, 128, 160, 256, 512))
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One start of `patterns PATTERN OPTIONS`. TABLE: the table that wants it. IS_HELD: the job is
+    looked at before it ends. REPEAT: which of several equal jobs. VARIABLES: of the environment, beside
+    the configuration's."""
+    table: str
+    pattern: str
+    ranks: int
+    configuration: str
+    options: tuple = ()
+    is_held: bool = False
+    repeat: int = 0
+    variables: tuple = ()
+    seconds_max: int = 120
+
+    @property
+    def key(self):
+        return self.table, self.pattern, self.ranks, self.configuration, self.options, self.repeat
+
+    @property
+    def name(self):
+        words = (self.table, self.pattern, str(self.ranks), self.configuration, *self.options)
+        return " ".join(words)
+
+
+@dataclasses.dataclass(frozen=True)
+class Absent:
+    """What the papers measured and no job here can, with the reason."""
+    what: str
+    reason: str
+
+
+ABSENT = (
+    Absent("Latency against 1 to 256 polled rings", "needs rc_fast_path, and a parameter for rings that "
+           "are polled though nobody writes to them: 257 ranks on a host measure its scheduler"),
+    Absent("Times of the NAS kernels and of other programs", "the patterns here compute nothing"),
+)
+
+
+def connections():
+    for pattern, ranks in published.CONNECTIONS:
+        for configuration in ("static", "on_demand", "on_demand_trees"):
+            yield Job("connections", pattern, ranks, configuration)
+
+
+def memory():
+    for pattern in MEMORY_PATTERNS:
+        for ranks in MEMORY_RANKS:
+            for configuration in MEMORY_CONFIGURATIONS:
+                yield Job("memory", pattern, ranks, configuration, ("bytes=1024",), is_held=True,
+                          seconds_max=240)
+
+
+def channels():
+    for pattern in published.CHANNELS:
+        for configuration in CHANNEL_CONFIGURATIONS:
+            yield Job("channels", pattern, CHANNEL_RANKS, configuration, ("rounds=40",), is_held=True,
+                      variables=(("SOFTRDMA_CONTEXTS", str(CONTEXTS)),))
+
+
+def pairs():
+    for ranks in PAIR_RANKS:
+        for configuration in PAIR_CONFIGURATIONS:
+            yield Job("pairs", "pingpong", ranks, configuration)
+
+
+def initialization():
+    for ranks in PAIR_RANKS:
+        for configuration in INIT_CONFIGURATIONS:
+            for repeat in range(INIT_REPEATS):
+                yield Job("initialization", "silent", ranks, configuration, repeat=repeat)
+
+
+def latency():
+    for configuration in EACH_CHANNEL:
+        for count in PAIRS:
+            yield Job("latency", "pingpong", 2 * count, configuration, ("bytes=1", "bytes_max=16384"))
+            yield Job("bandwidth", "stream", 2 * count, configuration,
+                      ("bytes=4", "bytes_max=1048576", "rounds=4"))
+
+
+def first():
+    """The first message, and with it what it takes to connect, is measured as well."""
+    cold = ("warm_up=0", "rounds=1000")
+    for configuration in ("static", "on_demand"):
+        yield Job("first", "pingpong", 2, configuration, ("bytes=8", *cold))
+        yield Job("first", "stream", 2, configuration, ("bytes=16384", "warm_up=0", "rounds=20"))
+        for ranks in (2, FIRST_RANKS):
+            yield Job("first", "timed_allreduce", ranks, configuration, ("bytes=1024", *cold))
+
+
+def progress():
+    for configuration in PROGRESS:
+        for size in PROGRESS_BYTES:
+            yield Job("progress", "pingpong", 2, configuration, (f"bytes={size}", "rounds=2000"))
+
+
+def rdma():
+    for configuration in RDMA:
+        yield Job("rdma", "pingpong", 2, configuration, ("bytes=1024", "bytes_max=1048576"))
+
+
+def rendezvous():
+    for configuration in ("hybrid", "ud_copy"):
+        for size in RENDEZVOUS_BYTES:
+            yield Job("rendezvous", "pingpong", 2, configuration, (f"bytes={size}",))
+
+
+TABLES = (connections, memory, channels, pairs, initialization, latency, first, progress, rdma,
+          rendezvous)
+
+
+def jobs():
+    return [job for table in TABLES for job in table()]
