@@ -77,6 +77,18 @@ def frame(panel, across, upward, ticks, values_x, left, right):
                     text((left + right) / 2, low + 40, panel.across)]
 
 
+def legend(panel, left, right, upper, lower):
+    """Names of the lines, from the right, at UPPER; those that would reach the unit's place at LOWER."""
+    parts, end, y = [], right, upper
+    for label, colour in reversed(list(zip(panel.lines, COLOURS))):
+        width = 8 * len(label) + 14
+        if y == upper and end - width < left + 10 * len(panel.unit):
+            end, y = right, lower
+        parts.append(text(end, y, label, "end", colour=colour, weight="bold"))
+        end -= width
+    return parts
+
+
 def draw(panel, x, y):
     """PANEL with its upper left corner at X, Y."""
     points = [point for row in panel.lines.values() for point in row]
@@ -88,15 +100,13 @@ def draw(panel, x, y):
     across = Axis(values_x[0], values_x[-1], left, right)
     upward = Axis(ticks[0], ticks[-1], y + PANEL_HEIGHT - BOTTOM, y + TOP)
     parts = frame(panel, across, upward, ticks, values_x, left, right)
-    legend_x = right
-    for (label, row), colour in reversed(list(zip(panel.lines.items(), COLOURS))):
+    for row, colour in zip(panel.lines.values(), COLOURS):
         places = [(across.place(a), upward.place(b)) for a, b in row]
         way = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
         parts.append(f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in places]
-        if len(panel.lines) > 1:
-            parts.append(text(legend_x, y + TOP - 14, label, "end", colour=colour, weight="bold"))
-            legend_x -= 8 * len(label) + 14
+    if len(panel.lines) > 1:
+        parts += legend(panel, left, right, upward.end - 14, upward.start + 56)
     return parts
 
 

@@ -31,7 +31,8 @@ AT_ONCE = "messages >= 1 -> rc_send"
 ONLY_CONNECTED = "size <= 8192 -> rc_send; true -> rc_rdma; true -> rc_send; true -> ud_send"
 WITH_FAST_PATH = "size <= 2048 -> rc_fast_path; " + ONLY_CONNECTED
 EARN_FAST_PATH = AT_ONCE + "; messages >= 1 -> rc_fast_path"
-EVERYBODY = {"connections_max": UNLIMITED, "fast_paths_max": UNLIMITED}
+CONNECTED = {"connections_max": UNLIMITED}
+EVERYBODY = CONNECTED | {"fast_paths_max": UNLIMITED}
 STATIC = {"HAWSER_VERBS_CONNECT": "static"}
 ON_DEMAND = {"HAWSER_VERBS_CONNECT": "on_demand"}
 POLLING = {"HAWSER_WAIT_SPIN_US": "1000000"}
@@ -42,39 +43,45 @@ TREES = {"HAWSER_COLLECTIVE_BARRIER": "dissemination", "HAWSER_COLLECTIVE_BCAST"
          "HAWSER_COLLECTIVE_REDUCE": "binomial", "HAWSER_COLLECTIVE_ALLREDUCE": "recursive_doubling",
          "HAWSER_COLLECTIVE_ALLGATHER": "recursive_doubling"}
 
-RC = ("rc_send", "verbs.connect")
-FULL = (*RC, "rc_fast_path", "rc_rdma")
+RC = ("rc_send", "verbs.connect", "channel.connections_max")
+RDMA = (*RC, "rc_rdma")
+FULL = (*RDMA, "rc_fast_path", "channel.fast_paths_max")
 
 ALL = (
     Configuration("ud_copy", rules("true -> ud_send", NEVER)),
-    Configuration("ud", rules("size <= 2008 -> ud_send; true -> ud_zero_copy; true -> ud_send",
+    Configuration("ud", rules("size <= 8192 -> ud_send; true -> ud_zero_copy; true -> ud_send",
                               NEVER), ("ud_zero_copy",)),
     # Connections are counted with these two.
-    Configuration("on_demand", rules(SENT, AT_ONCE, **EVERYBODY) | ON_DEMAND, RC, "ud_copy"),
-    Configuration("on_demand_trees", rules(SENT, AT_ONCE, **EVERYBODY) | ON_DEMAND | TREES, RC,
+    Configuration("on_demand", rules(SENT, AT_ONCE, **CONNECTED) | ON_DEMAND, RC, "ud_copy"),
+    Configuration("on_demand_trees", rules(SENT, AT_ONCE, **CONNECTED) | ON_DEMAND | TREES, RC,
                   "ud_copy_trees"),
     Configuration("ud_copy_trees", rules("true -> ud_send", NEVER) | TREES),
-    Configuration("static", rules(SENT, AT_ONCE, **EVERYBODY) | STATIC, RC),
+    Configuration("static", rules(SENT, AT_ONCE, **CONNECTED) | STATIC, RC),
     # Buffers for each peer (fast paths), or shared by all.
     Configuration("static_per_peer", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY) | STATIC,
                   FULL),
     Configuration("per_peer", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY) | ON_DEMAND, FULL),
-    Configuration("shared_queue", rules(ONLY_CONNECTED, AT_ONCE, **EVERYBODY) | ON_DEMAND, FULL),
+    Configuration("shared_queue", rules(ONLY_CONNECTED, AT_ONCE, **CONNECTED) | ON_DEMAND, RDMA),
+    # As it comes, and with everything connected that talks.
     Configuration("hybrid", {}, FULL),
+    Configuration("rc", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY), FULL),
     # One channel each.
-    Configuration("rc_send", rules(SENT, AT_ONCE, **EVERYBODY), RC),
+    Configuration("rc_send", rules(SENT, AT_ONCE, **CONNECTED), RC),
     Configuration("rc_fast_path", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY), FULL),
-    Configuration("rc_rdma", rules(ONLY_CONNECTED, AT_ONCE, **EVERYBODY), FULL),
-    # How a process waits.
+    Configuration("rc_rdma", rules(ONLY_CONNECTED, AT_ONCE, **CONNECTED), RDMA),
+    # How a process waits. Names of parameters here and below that no build has yet are proposals.
     Configuration("polling", rules("true -> ud_send", NEVER) | POLLING),
     Configuration("interrupt", rules("true -> ud_send", NEVER) | INTERRUPT),
     Configuration("one_thread", {"HAWSER_PROGRESS_MODE": "one_thread"}, ("progress.mode",)),
     Configuration("two_threads", {"HAWSER_PROGRESS_MODE": "two_threads"}, ("progress.mode",)),
+    # Long messages sent at once, or asked for first, whatever their length.
+    Configuration("streamed", rules("true -> ud_send", NEVER) | {"HAWSER_P2P_STREAM_BYTES_MAX": "1T"}),
+    Configuration("asked_for", rules("true -> ud_send", NEVER) | {"HAWSER_P2P_STREAM_BYTES_MAX": "0"}),
     # How the data of a long message travels.
     *(Configuration(f"rdma_{way}{inline}{chained}",
                     {"HAWSER_P2P_RDMA": way, "HAWSER_P2P_RDMA_INLINE": str(not inline).lower(),
                      "HAWSER_P2P_RDMA_CHAINED": str(not chained).lower()},
-                    (*FULL, "p2p.rdma", "p2p.rdma_inline", "p2p.rdma_chained"))
+                    (*RDMA, "p2p.rdma", "p2p.rdma_inline", "p2p.rdma_chained"))
       for way in ("read", "write") for inline in ("", "_not_inlined")
       for chained in ("", "_not_chained")),
 )

@@ -11,6 +11,12 @@ import observe
 import plan
 import ranks
 
+# Only this adapter, and nothing of shared memory. By its address, and with a fabric for each run, the
+# MTU and the neighbours are the same whatever else runs on the host: an adapter without one has the MTU
+# of the host's network, or the largest if another program has the network's port.
+ADAPTER = {"HAWSER_TRANSPORT": "verbs", "HAWSER_VERBS_ADAPTER": "softrdma",
+           "SOFTRDMA_ADDRESS": "127.0.0.2"}
+
 
 @dataclasses.dataclass
 class Outcome:
@@ -68,9 +74,7 @@ class Measurement:
         self.build = configurations.Build(build / "bin" / "hawser")
 
     def environment(self, job, configuration, directory):
-        """A fabric of its own: other programs of the host are not on its adapter."""
-        return configurations.clean_environment() | configuration.environment | {
-            "HAWSER_TRANSPORT": "verbs", "HAWSER_VERBS_ADAPTER": "softrdma",
+        return configurations.clean_environment() | configuration.environment | ADAPTER | {
             "SOFTRDMA_FABRIC": f"papers-{os.getpid()}",
             "HAWSER_STATS": str(pathlib.Path(directory) / "stats.json")} | dict(job.variables)
 

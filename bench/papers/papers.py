@@ -27,8 +27,8 @@ from tables import markdown  # noqa: E402
 
 SECTIONS = (sections.connections, sections.memory, sections.memory_growth, sections.channels,
             timed_sections.pairs, timed_sections.initialization, timed_sections.latency,
-            timed_sections.bandwidth, timed_sections.first, timed_sections.progress,
-            timed_sections.rdma, timed_sections.rendezvous)
+            timed_sections.bandwidth, timed_sections.polled, timed_sections.first,
+            timed_sections.progress, timed_sections.rdma, timed_sections.rendezvous)
 
 
 def say(text):
@@ -73,7 +73,7 @@ def page(outcomes, where, shown, names):
     goals = [goal for section in shown for goal in section.goals]
     parts = ["# The papers' tables, with Hawser", "",
              f"{where['processor']}, {where['cores']} cores, {where['system']}; {where['time'][:10]}; "
-             "one host, queue pairs of softrdma. Counts and bytes compare with the papers; times were "
+             "one host, queue pairs of softrdma, MTU 4096. Counts and bytes compare with the papers; times were "
              f"measured on other machines. {sum(goals)} of {len(goals)} goals met.", "",
              *[f"![{name}]({name}.svg)" for name in names], ""]
     parts += [text_of(section) for section in shown]

@@ -120,7 +120,7 @@ class Builds(unittest.TestCase):
 
     SCRIPT = """#!/bin/sh
 case "$2" in
-  --json) echo '{"parameters": [{"name": "verbs.connect"}]}' ;;
+  --json) echo '{"parameters": [{"name": "verbs.connect"}, {"name": "channel.connections_max"}]}' ;;
   --rules) case "$HAWSER_CHANNEL_SEND_RULES" in *rc_send*) exit 0 ;; *) exit 1 ;; esac ;;
 esac
 """
@@ -136,15 +136,15 @@ esac
     def test_what_is_missing(self):
         of = configurations.BY_NAME
         self.assertEqual(self.build.missing(of["static"]), [])
-        self.assertEqual(self.build.missing(of["hybrid"]), ["rc_fast_path", "rc_rdma"])
+        self.assertEqual(self.build.missing(of["hybrid"]), ["rc_rdma", "rc_fast_path", "channel.fast_paths_max"])
         self.assertEqual(self.build.missing(of["one_thread"]), ["progress.mode"])
 
     def test_a_stand_in_only_while_something_is_missing(self):
         of = configurations.BY_NAME
         self.assertEqual(self.build.usable(of["on_demand"]), (of["on_demand"], []))
-        self.build.parameters = set()
-        self.assertEqual(self.build.usable(of["on_demand"]), (of["ud_copy"], ["verbs.connect"]))
-        self.assertEqual(self.build.usable(of["static"]), (None, ["verbs.connect"]))
+        self.build.parameters, lacking = set(), ["verbs.connect", "channel.connections_max"]
+        self.assertEqual(self.build.usable(of["on_demand"]), (of["ud_copy"], lacking))
+        self.assertEqual(self.build.usable(of["static"]), (None, lacking))
 
 
 class Running(unittest.TestCase):
@@ -165,6 +165,10 @@ class Running(unittest.TestCase):
         self.assertIsNone(found.sentence)
         self.assertEqual(found.numbers("partners"), [[2.0]])
         self.assertEqual(found.ranks[0].pid, 100)
+
+    def test_a_line_that_was_cut_off_is_none(self):
+        self.assertEqual(measure.read_results("pingpong 8 1.5 0\nno numbers\n\npingpong 16 1."),
+                         [("pingpong", [8.0, 1.5, 0.0])])
 
     def test_a_rank_without_statistics_is_a_failure(self):
         self.assertEqual(self.measured("true\n").sentence, "0 of 1 ranks wrote their statistics")
@@ -246,7 +250,16 @@ class Tables(unittest.TestCase):
             outcome("latency", "pingpong", 4, "rc_send", sentence="why"))
         self.assertEqual(timed_sections.pairs(found).lines[1][3:], ["3", "2", "4"])
         self.assertEqual(timed_sections.bandwidth(found).lines[1][2:], ["6"])
-        self.assertEqual([row[2] for row in timed_sections.latency(found).lines[1:]], ["2", "failed"])
+        self.assertEqual([row[1:] for row in timed_sections.latency(found).lines[1:]],
+                         [["rc_send (failed)", "2"], ["rc_send (failed)", "failed"]])
+
+    def test_polled_rings_are_peers(self):
+        found = outcomes(outcome("polled", "polled", 2, "ud_copy", options=("bytes=4",),
+                                 results=[("pingpong", [4, 1.5, 0])]),
+                         outcome("polled", "polled", 257, "ud_copy", options=("bytes=4",),
+                                 sentence="why"))
+        self.assertEqual(timed_sections.polled(found).lines[1],
+                         ["ud_copy", "1.5", *["-"] * 7, "failed"])
 
     def test_sizes_of_several_jobs_are_one_row(self):
         found = outcomes(*(outcome("rendezvous", "pingpong", 2, "ud_copy", options=(f"bytes={size}",),
@@ -264,7 +277,7 @@ class Page(unittest.TestCase):
         text = papers.left_out_text(found)
         self.assertRegex(text, r"\| connections \| +datagrams \| +rc_send \| +on_demand \|")
         self.assertRegex(text, r"\| +rdma \| +- \| +rc_rdma \| +a, b \|")
-        self.assertIn("polled rings", text)
+        self.assertIn("NAS kernels", text)
 
     def test_files_are_written(self):
         found = outcomes(outcome("pairs", "pingpong", 2, "ud_copy",

@@ -26,6 +26,13 @@ def memory(outcomes):
     return panels
 
 
+def polled(outcomes):
+    """Over rings: a peer each."""
+    lines = over_ranks(outcomes.in_table("polled"), lambda one: values(one, "pingpong")[4][0])
+    return [chart.Panel("Latency against polled rings, 4 bytes", "us", "rings", {
+        name: [(ranks - 1, value) for ranks, value in points] for name, points in lines.items()})]
+
+
 def pairs(outcomes):
     def average(outcome):
         found = values(outcome, "pingpong").get(0)
@@ -49,7 +56,7 @@ def channels(outcomes):
 
 
 def pictures(outcomes, caption):
-    found = {"papers-memory": memory(outcomes), "papers-pairs": pairs(outcomes),
+    found = {"papers-memory": memory(outcomes), "papers-pairs": pairs(outcomes) + polled(outcomes),
              "papers-channels": channels(outcomes)}
     return {name: chart.page(panels, caption) for name, panels in found.items()
             if any(panel.lines for panel in panels)}

@@ -8,7 +8,7 @@ KIB = 1 << 10
 MEMORY_CONFIGURATIONS = ("static_per_peer", "per_peer", "shared_queue", "hybrid", "ud_copy")
 MEMORY_RANKS = (2, 4, 8, 16, 32, 64, 128)
 MEMORY_PATTERNS = ("silent", "pairwise", "everyone")
-CHANNEL_CONFIGURATIONS = ("hybrid", "rc_rdma", "ud", "ud_copy")
+CHANNEL_CONFIGURATIONS = ("hybrid", "rc", "ud", "ud_copy")
 CHANNEL_RANKS = 32
 PAIR_RANKS = (2, 4, 8, 16, 32, 64)
 PAIR_CONFIGURATIONS = ("rc_fast_path", "rc_send", "ud_copy")
@@ -21,7 +21,10 @@ PROGRESS = tuple(published.PROGRESS_US)
 PROGRESS_BYTES = (4, 4 * KIB)
 RDMA = tuple(f"rdma_{way}{inline}{chained}" for way in ("read", "write")
              for inline in ("", "_not_inlined") for chained in ("", "_not_chained"))
-RENDEZVOUS_BYTES = tuple(size * KIB for size in (32, 64, 96, 128, 160, 256, 512))
+RENDEZVOUS = ("hybrid", "ud_copy", "streamed", "asked_for")
+RENDEZVOUS_BYTES = tuple(size * KIB for size in (2, 8, 32, 64, 96, 128, 129, 160, 256, 512))
+POLLED = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # rings
+POLLED_CONFIGURATIONS = ("rc_fast_path", "rc_send", "ud_copy")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,8 +60,8 @@ class Absent:
 
 
 ABSENT = (
-    Absent("Latency against 1 to 256 polled rings", "needs rc_fast_path, and a parameter for rings that "
-           "are polled though nobody writes to them: 257 ranks on a host measure its scheduler"),
+    Absent("Conversion of data in the copy engine (001, figure 7a), and time by layer (001, figure 9)",
+           "no parameter turns a layer off"),
     Absent("Times of the NAS kernels and of other programs", "the patterns here compute nothing"),
 )
 
@@ -105,6 +108,13 @@ def latency():
                       ("bytes=4", "bytes_max=1048576", "rounds=4"))
 
 
+def polled():
+    """All but two ranks sleep."""
+    for configuration in POLLED_CONFIGURATIONS:
+        for rings in POLLED:
+            yield Job("polled", "polled", rings + 1, configuration, ("bytes=4",))
+
+
 def first():
     """The first message, and with it what it takes to connect, is measured as well."""
     cold = ("warm_up=0", "rounds=1000")
@@ -127,12 +137,12 @@ def rdma():
 
 
 def rendezvous():
-    for configuration in ("hybrid", "ud_copy"):
+    for configuration in RENDEZVOUS:
         for size in RENDEZVOUS_BYTES:
             yield Job("rendezvous", "pingpong", 2, configuration, (f"bytes={size}",))
 
 
-TABLES = (connections, memory, channels, pairs, initialization, latency, first, progress, rdma,
+TABLES = (connections, memory, channels, pairs, initialization, latency, polled, first, progress, rdma,
           rendezvous)
 
 

@@ -53,9 +53,9 @@ def initialization(outcomes):
 
 
 def shown_name(outcome):
-    """The configuration, and that another one was measured in its place."""
-    mark = " (by datagrams)" if outcome.stands_for else ""
-    return outcome.job.configuration + mark
+    """The configuration, whether another one was measured in its place, and whether it failed."""
+    return outcome.job.configuration + (" (by datagrams)" if outcome.stands_for else "") + (
+        " (failed)" if outcome.sentence else "")
 
 
 def by_size(title, notes, table, name, combine, outcomes):
@@ -86,6 +86,26 @@ def bandwidth(outcomes):
         "The sum of ranks/2 pairs at once, each with 64 messages at a time. Paper 002, figure 2: with 4 and "
         "8 pairs datagrams keep their bandwidth for small messages and connections lose some; for large "
         "ones RDMA is first."], "bandwidth", "stream", sum, outcomes)
+
+
+def polled(outcomes):
+    """A row for each configuration, a column for each number of peers."""
+    section = Section("Latency against the number of polled rings, us", [
+        "4 bytes, one way, while a rank has a channel for each of so many peers, all but one of which "
+        "sleep. Paper 002, figure 3b: with more than 100 fast paths latency is worse than without any."],
+                      [["configuration", *map(str, plan.POLLED)]])
+    for name in plan.POLLED_CONFIGURATIONS:
+        jobs = [outcomes.of("polled", "polled", rings + 1, name, ("bytes=4",))
+                for rings in plan.POLLED]
+        if any(jobs):
+            section.lines.append([name, *map(polled_cell, jobs)])
+    return section
+
+
+def polled_cell(outcome):
+    if outcome is None:
+        return "-"
+    return "failed" if outcome.sentence else number(values(outcome, "pingpong")[4][0])
 
 
 def first(outcomes):
@@ -128,7 +148,9 @@ def rdma(outcomes):
 
 def rendezvous(outcomes):
     section = by_size("Latency around the rendezvous threshold, us", [
-        "One way; `p2p.stream_bytes_max` is 128K by default."],
+        "One way. Up to `p2p.stream_bytes_max`, 128K by default, a message is sent at once; streamed and "
+        "asked_for: all of them are, or none. Paper 001, figure 11: bandwidth dips where the rendezvous "
+        "begins, at 1984 bytes there."],
                       "rendezvous", "pingpong", statistics.mean, outcomes)
     return merged(section)
 

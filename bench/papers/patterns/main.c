@@ -34,6 +34,7 @@ static const Pattern patterns[] = {
     {"nearest_neighbour", run_nearest_neighbour},
     {"pairwise", run_pairwise},
     {"pingpong", run_pingpong},
+    {"polled", run_polled},
     {"ring", run_ring},
     {"silent", run_silent},
     {"sp", run_sp},

@@ -78,6 +78,7 @@ void run_mg(Job* job);
 void run_nearest_neighbour(Job* job);
 void run_pairwise(Job* job);
 void run_pingpong(Job* job);
+void run_polled(Job* job);
 void run_ring(Job* job);
 void run_silent(Job* job);
 void run_sp(Job* job);
