@@ -28,13 +28,12 @@ def rules(send, earn, **limits):
 NEVER = ""  # nobody earns anything
 SENT = "true -> rc_send; true -> ud_send"
 AT_ONCE = "messages >= 1 -> rc_send"
-ONLY_CONNECTED = "size <= 8192 -> rc_send; true -> rc_rdma; true -> rc_send; true -> ud_send"
+ONLY_CONNECTED = "size <= 8192 -> rc_send; true -> rc_rdma; true -> ud_send"
 WITH_FAST_PATH = "size <= 2048 -> rc_fast_path; " + ONLY_CONNECTED
 EARN_FAST_PATH = AT_ONCE + "; messages >= 1 -> rc_fast_path"
 CONNECTED = {"connections_max": UNLIMITED}
 EVERYBODY = CONNECTED | {"fast_paths_max": UNLIMITED}
-STATIC = {"HAWSER_VERBS_CONNECT": "static"}
-ON_DEMAND = {"HAWSER_VERBS_CONNECT": "on_demand"}
+STATIC = {"HAWSER_VERBS_CONNECT": "static"}  # the default is on_demand
 POLLING = {"HAWSER_WAIT_SPIN_US": "1000000"}
 INTERRUPT = {"HAWSER_WAIT_SPIN_US": "0", "HAWSER_WAIT_YIELD_US": "0", "HAWSER_WAIT_YIELDS": "0"}
 
@@ -43,32 +42,32 @@ TREES = {"HAWSER_COLLECTIVE_BARRIER": "dissemination", "HAWSER_COLLECTIVE_BCAST"
          "HAWSER_COLLECTIVE_REDUCE": "binomial", "HAWSER_COLLECTIVE_ALLREDUCE": "recursive_doubling",
          "HAWSER_COLLECTIVE_ALLGATHER": "recursive_doubling"}
 
-RC = ("rc_send", "verbs.connect", "channel.connections_max")
+RC = ("rc_send", "channel.connections_max")
 RDMA = (*RC, "rc_rdma")
 FULL = (*RDMA, "rc_fast_path", "channel.fast_paths_max")
+AT_START = ("verbs.connect",)
 
 ALL = (
     Configuration("ud_copy", rules("true -> ud_send", NEVER)),
-    Configuration("ud", rules("size <= 8192 -> ud_send; true -> ud_zero_copy; true -> ud_send",
+    Configuration("ud", rules("size <= ud_max -> ud_send; true -> ud_zero_copy; true -> ud_send",
                               NEVER), ("ud_zero_copy",)),
-    # Connections are counted with these two.
-    Configuration("on_demand", rules(SENT, AT_ONCE, **CONNECTED) | ON_DEMAND, RC, "ud_copy"),
-    Configuration("on_demand_trees", rules(SENT, AT_ONCE, **CONNECTED) | ON_DEMAND | TREES, RC,
+    # Connections are counted with these.
+    Configuration("on_demand", rules(SENT, AT_ONCE, **CONNECTED), RC, "ud_copy"),
+    Configuration("on_demand_trees", rules(SENT, AT_ONCE, **CONNECTED) | TREES, RC,
                   "ud_copy_trees"),
     Configuration("ud_copy_trees", rules("true -> ud_send", NEVER) | TREES),
-    Configuration("static", rules(SENT, AT_ONCE, **CONNECTED) | STATIC, RC),
-    # Buffers for each peer (fast paths), or shared by all.
-    Configuration("static_per_peer", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY) | STATIC,
-                  FULL),
-    Configuration("per_peer", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY) | ON_DEMAND, FULL),
-    Configuration("shared_queue", rules(ONLY_CONNECTED, AT_ONCE, **CONNECTED) | ON_DEMAND, RDMA),
-    # As it comes, and with everything connected that talks.
+    Configuration("static", rules(SENT, AT_ONCE, **CONNECTED) | STATIC, RC + AT_START),
+    # As it comes.
     Configuration("hybrid", {}, FULL),
-    Configuration("rc", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY), FULL),
-    # One channel each.
+    # Whoever talks is connected: by one channel, with buffers that all peers share, or with buffers for
+    # each peer as well, which are the fast paths.
     Configuration("rc_send", rules(SENT, AT_ONCE, **CONNECTED), RC),
-    Configuration("rc_fast_path", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY), FULL),
-    Configuration("rc_rdma", rules(ONLY_CONNECTED, AT_ONCE, **CONNECTED), RDMA),
+    *(Configuration(name, rules(ONLY_CONNECTED, AT_ONCE, **CONNECTED), RDMA)
+      for name in ("shared_queue", "rc_rdma")),
+    *(Configuration(name, rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY), FULL)
+      for name in ("per_peer", "rc", "rc_fast_path")),
+    Configuration("static_per_peer", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY) | STATIC,
+                  FULL + AT_START),
     # How a process waits. Names of parameters here and below that no build has yet are proposals.
     Configuration("polling", rules("true -> ud_send", NEVER) | POLLING),
     Configuration("interrupt", rules("true -> ud_send", NEVER) | INTERRUPT),

@@ -142,9 +142,9 @@ esac
     def test_a_stand_in_only_while_something_is_missing(self):
         of = configurations.BY_NAME
         self.assertEqual(self.build.usable(of["on_demand"]), (of["on_demand"], []))
-        self.build.parameters, lacking = set(), ["verbs.connect", "channel.connections_max"]
+        self.build.parameters, lacking = set(), ["channel.connections_max"]
         self.assertEqual(self.build.usable(of["on_demand"]), (of["ud_copy"], lacking))
-        self.assertEqual(self.build.usable(of["static"]), (None, lacking))
+        self.assertEqual(self.build.usable(of["static"]), (None, [*lacking, "verbs.connect"]))
 
 
 class Running(unittest.TestCase):
