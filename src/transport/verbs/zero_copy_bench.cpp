@@ -23,7 +23,7 @@ void without_copies(benchmark::State& state) {
   }
   set_rate(state);
 }
-BENCHMARK(without_copies)->RangeMultiplier(4)->Range(16 << 10, 4 << 20);
+BENCHMARK(without_copies)->RangeMultiplier(4)->Range(16 << 10, 4 << 20)->UseRealTime();
 
 /// The two datagram queue pairs of the copying way.
 struct CopyingEnds {
@@ -74,7 +74,7 @@ void with_copies(benchmark::State& state) {
   }
   set_rate(state);
 }
-BENCHMARK(with_copies)->RangeMultiplier(4)->Range(16 << 10, 4 << 20);
+BENCHMARK(with_copies)->RangeMultiplier(4)->Range(16 << 10, 4 << 20)->UseRealTime();
 
 }  // namespace
 }  // namespace hawser::transport::verbs

@@ -16,7 +16,6 @@ Error ZeroCopyQueuePair::refusal(const Port& port, const char* what) {
 Error ZeroCopyQueuePair::give_up(const char* what) {
   Error error = refusal(*port_, what);
   queue_pair_.reset();
-  is_ready_ = false;
   return error;
 }
 
@@ -38,12 +37,20 @@ Result<void> ZeroCopyQueuePair::make(ibv_cq* completions, const ibv_qp_cap& capa
 }
 
 Result<void> ZeroCopyQueuePair::open(std::uint32_t queue_key) {
-  if (!is_ready_) return make_ready(queue_key);
+  if (is_ready_) {
+    if (change_key(queue_key)) return {};
+    // It has failed since it was used last.
+    reset();
+    if (!exists()) return refusal(*port_, "to reset a queue pair");
+  }
+  return make_ready(queue_key);
+}
+
+bool ZeroCopyQueuePair::change_key(std::uint32_t queue_key) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RTS;
   attributes.qkey = queue_key;
-  if (!modify(attributes, IBV_QP_STATE | IBV_QP_QKEY)) return give_up("another queue key");
-  return {};
+  return modify(attributes, IBV_QP_STATE | IBV_QP_QKEY);
 }
 
 Result<void> ZeroCopyQueuePair::make_ready(std::uint32_t queue_key) {

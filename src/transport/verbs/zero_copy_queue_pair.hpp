@@ -24,7 +24,8 @@ class ZeroCopyQueuePair {
   [[nodiscard]] bool exists() const { return queue_pair_ != nullptr; }
 
   Result<void> make(ibv_cq* completions, const ibv_qp_cap& capacity);
-  /// From here on it receives datagrams with QUEUE_KEY only, and can send.
+  /// From here on it receives datagrams with QUEUE_KEY only, and can send; even if it has failed
+  /// meanwhile. Nothing is posted.
   Result<void> open(std::uint32_t queue_key);
   /// When this returns, the adapter uses no memory for it any more, and what was posted is
   /// forgotten. open() follows before it is used again; an adapter that refuses even this loses the
@@ -32,6 +33,7 @@ class ZeroCopyQueuePair {
   void reset();
 
  private:
+  bool change_key(std::uint32_t queue_key);
   Result<void> make_ready(std::uint32_t queue_key);
   bool modify(ibv_qp_attr& attributes, int given);
   Error give_up(const char* what);

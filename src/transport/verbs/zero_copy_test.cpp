@@ -295,6 +295,29 @@ TEST(ZeroCopy, ACancelledTransferWritesNothingAndReportsNothing) {
   EXPECT_EQ(ends.receiver->under_way(), 0U);
 }
 
+TEST(ZeroCopy, AQueuePairThatHasFailedMeanwhileIsOpenedAnew) {
+  const Port port = port_of_a_test();
+  const CompletionQueue completions(ibv_create_cq(port.context.get(), 4, nullptr, nullptr, 0));
+  ZeroCopyQueuePair queue_pair(port);
+  const ibv_qp_cap one_of_each{.max_send_wr = 1,
+                               .max_recv_wr = 1,
+                               .max_send_sge = 1,
+                               .max_recv_sge = 1,
+                               .max_inline_data = 0};
+  ASSERT_TRUE(queue_pair.make(completions.get(), one_of_each).ok());
+  ASSERT_TRUE(queue_pair.open(1).ok());
+  const std::uint32_t number = queue_pair.get()->qp_num;
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  ASSERT_EQ(ibv_modify_qp(queue_pair.get(), &attributes, IBV_QP_STATE), 0);
+  ASSERT_TRUE(queue_pair.open(2).ok());
+  ibv_qp_init_attr made_with{};
+  ASSERT_EQ(ibv_query_qp(queue_pair.get(), &attributes, IBV_QP_STATE | IBV_QP_QKEY, &made_with), 0);
+  EXPECT_EQ(attributes.qp_state, IBV_QPS_RTS);
+  EXPECT_EQ(attributes.qkey, 2U);
+  EXPECT_EQ(queue_pair.get()->qp_num, number);
+}
+
 TEST(ZeroCopy, WhateverTheNetworkDoesATransferIsRightOrFails) {
   ZeroCopyEnds ends(few);
   std::mt19937 random(2008);
