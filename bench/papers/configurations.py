@@ -11,7 +11,7 @@ CONTEXTS = 16  # queue pairs in the modelled cache of each process: few, as the 
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-    """NEEDS: kinds of channels ("rc_send") and parameters ("verbs.connect") that it uses. STAND_IN: the
+    """NEEDS: kinds of channels ("rc_send") and parameters ("channel.connect") that it uses. STAND_IN: the
     configuration that is measured in its place as long as this build lacks one of them."""
     name: str
     environment: dict
@@ -33,7 +33,7 @@ WITH_FAST_PATH = "size <= 2048 -> rc_fast_path; " + ONLY_CONNECTED
 EARN_FAST_PATH = AT_ONCE + "; messages >= 1 -> rc_fast_path"
 CONNECTED = {"connections_max": UNLIMITED}
 EVERYBODY = CONNECTED | {"fast_paths_max": UNLIMITED}
-STATIC = {"HAWSER_VERBS_CONNECT": "static"}  # the default is on_demand
+STATIC = {"HAWSER_CHANNEL_CONNECT": "static"}  # the default is on_demand
 POLLING = {"HAWSER_WAIT_SPIN_US": "1000000"}
 INTERRUPT = {"HAWSER_WAIT_SPIN_US": "0", "HAWSER_WAIT_YIELD_US": "0", "HAWSER_WAIT_YIELDS": "0"}
 
@@ -45,7 +45,7 @@ TREES = {"HAWSER_COLLECTIVE_BARRIER": "dissemination", "HAWSER_COLLECTIVE_BCAST"
 RC = ("rc_send", "channel.connections_max")
 RDMA = (*RC, "rc_rdma")
 FULL = (*RDMA, "rc_fast_path", "channel.fast_paths_max")
-AT_START = ("verbs.connect",)
+AT_START = ("channel.connect",)
 
 ALL = (
     Configuration("ud_copy", rules("true -> ud_send", NEVER)),
@@ -78,10 +78,10 @@ ALL = (
     Configuration("asked_for", rules("true -> ud_send", NEVER) | {"HAWSER_P2P_STREAM_BYTES_MAX": "0"}),
     # How the data of a long message travels.
     *(Configuration(f"rdma_{way}{inline}{chained}",
-                    {"HAWSER_P2P_RDMA": way, "HAWSER_P2P_RDMA_INLINE": str(not inline).lower(),
+                    {"HAWSER_P2P_RDMA": way, "HAWSER_P2P_RENDEZVOUS_INLINE": str(not inline).lower(),
                      "HAWSER_P2P_RDMA_CHAINED": str(not chained).lower()},
-                    (*RDMA, "p2p.rdma", "p2p.rdma_inline", "p2p.rdma_chained"))
-      for way in ("read", "write") for inline in ("", "_not_inlined")
+                    (*RDMA, "p2p.rdma", "p2p.rendezvous_inline", "p2p.rdma_chained"))
+      for way in ("get", "put") for inline in ("", "_not_inlined")
       for chained in ("", "_not_chained")),
 )
 

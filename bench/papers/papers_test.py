@@ -116,11 +116,11 @@ Pss:                   2 kB
 
 
 class Builds(unittest.TestCase):
-    """A build whose `hawser info` knows the parameter verbs.connect and the channel rc_send."""
+    """A build whose `hawser info` knows the parameter channel.connect and the channel rc_send."""
 
     SCRIPT = """#!/bin/sh
 case "$2" in
-  --json) echo '{"parameters": [{"name": "verbs.connect"}, {"name": "channel.connections_max"}]}' ;;
+  --json) echo '{"parameters": [{"name": "channel.connect"}, {"name": "channel.connections_max"}]}' ;;
   --rules) case "$HAWSER_CHANNEL_SEND_RULES" in *rc_send*) exit 0 ;; *) exit 1 ;; esac ;;
 esac
 """
@@ -144,7 +144,7 @@ esac
         self.assertEqual(self.build.usable(of["on_demand"]), (of["on_demand"], []))
         self.build.parameters, lacking = set(), ["channel.connections_max"]
         self.assertEqual(self.build.usable(of["on_demand"]), (of["ud_copy"], lacking))
-        self.assertEqual(self.build.usable(of["static"]), (None, [*lacking, "verbs.connect"]))
+        self.assertEqual(self.build.usable(of["static"]), (None, [*lacking, "channel.connect"]))
 
 
 class Running(unittest.TestCase):

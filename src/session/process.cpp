@@ -13,6 +13,7 @@ Result<std::unique_ptr<Process>> Process::create(std::unique_ptr<Surroundings> s
   std::unique_ptr<Process> process(
       new Process(std::move(surroundings), settings, std::move(*policy), *types.find(byte_handle)));
   HAWSER_TRY(process->open_transports());
+  if (settings.channel.connect == "static") process->connect_to_all();
   return process;
 }
 
@@ -55,6 +56,17 @@ Result<void> Process::open_transports() {
   return {};
 }
 
+void Process::connect_to_all() {
+  {
+    const p2p::LaneLock lock(engine_);
+    endpoints_.connect_to(placement().size);
+  }
+  engine_.wait_until([&] {
+    const p2p::LaneLock lock(engine_);
+    return endpoints_.is_connected();
+  });
+}
+
 bool Process::is_same_host(const base::Identity& process) const {
   return surroundings_->bootstrap().local_rank_of(process.index).has_value();
 }
@@ -71,6 +83,7 @@ Result<void> Process::change_rules(const channel::PolicySettings& channel) {
 }
 
 Result<void> Process::finalize(bool world) {
+  endpoints_.stop_earning();
   if (world) HAWSER_TRY(comms_.meet_world());
   {
     const p2p::LaneLock lock(engine_);

@@ -96,6 +96,7 @@ class Process final : private comm_ops::Locality {
   Process(std::unique_ptr<Surroundings> surroundings, const Settings& settings,
           channel::Policy policy, core::Datatype& byte_type);
   Result<void> open_transports();
+  void connect_to_all();
   [[nodiscard]] bool is_same_host(const base::Identity& process) const override;
 
   const std::unique_ptr<Surroundings> surroundings_;

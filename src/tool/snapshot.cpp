@@ -18,6 +18,29 @@ void add_peer(const channel::Endpoint& endpoint, std::vector<PeerTraffic>& peers
   }
 }
 
+/// A connection carries also what is built upon it.
+bool has_used(const channel::Endpoint& endpoint, transport::ChannelKind kind) {
+  using transport::ChannelKind;
+  const auto has_traffic = [&](ChannelKind each) {
+    return endpoint.sent(each).messages + endpoint.received(each).messages > 0;
+  };
+  return has_traffic(kind) ||
+         (kind == ChannelKind::rc_send &&
+          (has_traffic(ChannelKind::rc_rdma) || has_traffic(ChannelKind::rc_fast_path)));
+}
+
+void add_connections(const channel::EndpointTable& endpoints, Statistics& statistics) {
+  for (const transport::ChannelKind kind : transport::earned_kinds) {
+    const auto counts = endpoints.dedicated(kind);
+    if (counts.opened == 0) continue;
+    std::uint64_t used = 0;
+    endpoints.for_each(
+        [&](const channel::Endpoint& endpoint) { used += has_used(endpoint, kind) ? 1 : 0; });
+    statistics.connections.push_back(
+        {std::string(transport::channel_name(kind)), counts.now, counts.most, counts.opened, used});
+  }
+}
+
 /// Puts the numbers of VARIABLE where the report shows them.
 void add_variable(const PerformanceVariable& variable, std::span<const std::uint64_t> numbers,
                   Statistics& statistics) {
@@ -70,6 +93,7 @@ Statistics take_snapshot(session::Process& process, const base::ParameterRegistr
       [&](const channel::Endpoint& endpoint) { add_peer(endpoint, statistics.peers); });
   std::sort(statistics.peers.begin(), statistics.peers.end(),
             [](const PeerTraffic& a, const PeerTraffic& b) { return a.peer < b.peer; });
+  add_connections(process.endpoints(), statistics);
   add_variables(process, statistics);
   statistics.parameters = changed_parameters(registry);
   return statistics;

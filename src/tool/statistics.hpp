@@ -26,6 +26,15 @@ struct PeerTraffic {
   base::ChannelCounters received;
 };
 
+/// The dedicated channels of one kind that this process asked for, or that serve both directions.
+struct DedicatedChannels {
+  std::string channel;
+  std::uint64_t now = 0;
+  std::uint64_t most = 0;    // at a time
+  std::uint64_t opened = 0;  // so far
+  std::uint64_t used = 0;    // peers that one of them carried messages to or from
+};
+
 struct AccountBytes {
   std::string account;
   std::int64_t current_bytes = 0;
@@ -54,6 +63,7 @@ struct Statistics {
   std::uint64_t elapsed_ns = 0;  // from initialization to this snapshot
 
   std::vector<PeerTraffic> peers;
+  std::vector<DedicatedChannels> connections;
   base::SizeHistogram sent_sizes;
   std::vector<ProtocolCount> protocols;
   std::vector<AccountBytes> ledger;

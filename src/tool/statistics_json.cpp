@@ -32,6 +32,18 @@ Json write_peers(const std::vector<PeerTraffic>& peers) {
   return list;
 }
 
+Json write_connections(const std::vector<DedicatedChannels>& connections) {
+  Json list = Json::array();
+  for (const DedicatedChannels& each : connections) {
+    list.push_back({{"channel", each.channel},
+                    {"now", each.now},
+                    {"most", each.most},
+                    {"opened", each.opened},
+                    {"used", each.used}});
+  }
+  return list;
+}
+
 Json write_histogram(const SizeHistogram& histogram) {
   Json list = Json::array();
   for (std::size_t bin = 0; bin < SizeHistogram::bin_count; ++bin) {
@@ -92,6 +104,14 @@ std::vector<PeerTraffic> read_peers(const Json& list) {
   return peers;
 }
 
+std::vector<DedicatedChannels> read_connections(const Json& list) {
+  std::vector<DedicatedChannels> connections;
+  for (const Json& entry : list)
+    connections.push_back({entry.at("channel"), entry.at("now"), entry.at("most"),
+                           entry.at("opened"), entry.at("used")});
+  return connections;
+}
+
 SizeHistogram read_histogram(const Json& list) {
   SizeHistogram histogram;
   for (const Json& entry : list) histogram.add_many(entry.at("from_bytes"), entry.at("messages"));
@@ -134,6 +154,9 @@ Statistics read_record(const Json& record) {
   statistics.pid = record.at("pid");
   statistics.elapsed_ns = record.at("elapsed_ns");
   statistics.peers = read_peers(record.at("peers"));
+  // Records of older versions have none.
+  if (record.contains("connections"))
+    statistics.connections = read_connections(record.at("connections"));
   statistics.sent_sizes = read_histogram(record.at("sent_sizes"));
   statistics.protocols = read_protocols(record.at("protocols"));
   statistics.ledger = read_ledger(record.at("ledger"));
@@ -156,6 +179,7 @@ std::string to_json_line(const Statistics& statistics) {
                        {"pid", statistics.pid},
                        {"elapsed_ns", statistics.elapsed_ns},
                        {"peers", write_peers(statistics.peers)},
+                       {"connections", write_connections(statistics.connections)},
                        {"sent_sizes", write_histogram(statistics.sent_sizes)},
                        {"protocols", write_protocols(statistics.protocols)},
                        {"ledger", write_ledger(statistics.ledger)},

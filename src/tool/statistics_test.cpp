@@ -22,6 +22,7 @@ Statistics sample() {
   statistics.pid = 4711;
   statistics.elapsed_ns = 1'500'000'000;
   statistics.peers = {{0, "shm_queue", {5, 40}, {6, UINT64_MAX}}, {3, "self", {1, 0}, {1, 0}}};
+  statistics.connections = {{"rc_send", 2, 3, 5, 4}};
   statistics.sent_sizes.add_many(8, 5);
   statistics.sent_sizes.add(0);
   statistics.protocols = {{"eager", 6}};
@@ -33,17 +34,19 @@ Statistics sample() {
 }
 
 TEST(StatisticsJson, IsOneLine) {
-  EXPECT_EQ(to_json_line(sample()),
-            "{\"format\":1,\"hawser\":\"0.1.0\",\"job\":\"fedcba9876543210\",\"rank\":3,\"epoch\":"
-            "1,\"ranks\":4,\"host\":\"node17\",\"pid\":4711,\"elapsed_ns\":1500000000,\"peers\":[{"
-            "\"peer\":0,\"channel\":\"shm_queue\",\"messages_sent\":5,\"bytes_sent\":40,"
-            "\"messages_received\":6,\"bytes_received\":18446744073709551615},{\"peer\":3,"
-            "\"channel\":\"self\",\"messages_sent\":1,\"bytes_sent\":0,\"messages_received\":1,"
-            "\"bytes_received\":0}],\"sent_sizes\":[{\"from_bytes\":0,\"to_bytes\":0,\"messages\":"
-            "1},{\"from_bytes\":8,\"to_bytes\":15,\"messages\":5}],\"protocols\":{\"eager\":6},"
-            "\"ledger\":{\"segment\":{\"current_bytes\":4096,\"peak_bytes\":8192}},\"sleeps\":7,"
-            "\"wakes\":9,\"parameters\":[{\"name\":\"stats\",\"value\":\"a \\\"b\\\"\",\"default\":"
-            "\"\",\"source\":\"environment HAWSER_STATS\"}]}\n");
+  EXPECT_EQ(
+      to_json_line(sample()),
+      "{\"format\":1,\"hawser\":\"0.1.0\",\"job\":\"fedcba9876543210\",\"rank\":3,\"epoch\":"
+      "1,\"ranks\":4,\"host\":\"node17\",\"pid\":4711,\"elapsed_ns\":1500000000,\"peers\":[{"
+      "\"peer\":0,\"channel\":\"shm_queue\",\"messages_sent\":5,\"bytes_sent\":40,"
+      "\"messages_received\":6,\"bytes_received\":18446744073709551615},{\"peer\":3,"
+      "\"channel\":\"self\",\"messages_sent\":1,\"bytes_sent\":0,\"messages_received\":1,"
+      "\"bytes_received\":0}],\"connections\":[{\"channel\":\"rc_send\",\"now\":2,\"most\":3,"
+      "\"opened\":5,\"used\":4}],\"sent_sizes\":[{\"from_bytes\":0,\"to_bytes\":0,\"messages\":"
+      "1},{\"from_bytes\":8,\"to_bytes\":15,\"messages\":5}],\"protocols\":{\"eager\":6},"
+      "\"ledger\":{\"segment\":{\"current_bytes\":4096,\"peak_bytes\":8192}},\"sleeps\":7,"
+      "\"wakes\":9,\"parameters\":[{\"name\":\"stats\",\"value\":\"a \\\"b\\\"\",\"default\":"
+      "\"\",\"source\":\"environment HAWSER_STATS\"}]}\n");
 }
 
 TEST(StatisticsJson, ReadsWhatItWrote) {

@@ -69,6 +69,10 @@ verbs_variant(hybrid one pipeline requests 8)
 verbs_variant(hybrid order pipeline collectives 4)
 verbs_variant(hybrid window unchained collectives 4)
 
+# Everyone is connected before MPI_Init returns.
+multirank_test(collectives VARIANT verbs_static RANKS 8 ENVIRONMENT ${on_softrdma}
+  HAWSER_CHANNEL_CONNECT=static)
+
 # Long messages cross by operations in the last two chains alone.
 foreach(chain ud ud_copy rc fast rdma hybrid)
   set(ways get)

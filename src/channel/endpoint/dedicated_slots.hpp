@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <utility>
 
 #include "channel/policy/policy.hpp"
 #include "channel/policy/slots.hpp"
@@ -19,11 +21,12 @@ class DedicatedSlots {
  public:
   explicit DedicatedSlots(const PolicySettings& settings)
       : kinds_{{{settings.rings_asked_max, settings.rings_granted_max},
-                {settings.connections_max, 0},
+                {settings.connect == "static" ? no_limit : settings.connections_max, 0},
                 {settings.fast_paths_max, settings.fast_paths_max}}} {}
 
   /// KIND: one of transport::earned_kinds.
   [[nodiscard]] Slots<Endpoint>& asked(ChannelKind kind) { return of(kind).asked; }
+  [[nodiscard]] const Slots<Endpoint>& asked(ChannelKind kind) const { return of(kind).asked; }
   [[nodiscard]] Slots<Endpoint>& granted(ChannelKind kind) {
     return transport::is_mutual(kind) ? of(kind).asked : of(kind).granted;
   }
@@ -35,9 +38,14 @@ class DedicatedSlots {
     Slots<Endpoint> asked;
     Slots<Endpoint> granted;
   };
-  Sides& of(ChannelKind kind) {
+  static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+  [[nodiscard]] const Sides& of(ChannelKind kind) const {
     const auto* const place = std::ranges::find(transport::earned_kinds, kind);
     return kinds_.at(static_cast<std::size_t>(place - transport::earned_kinds.begin()));
+  }
+  [[nodiscard]] Sides& of(ChannelKind kind) {
+    return const_cast<Sides&>(std::as_const(*this).of(kind));
   }
 
   std::array<Sides, transport::earned_kinds.size()> kinds_;

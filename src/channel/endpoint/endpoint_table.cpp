@@ -68,6 +68,22 @@ void EndpointTable::attach(Endpoint& endpoint, Link& link) {
   environment_.ledger->charge(memory::Account::endpoints, sizeof(Assurance));
 }
 
+void EndpointTable::connect_to(std::uint32_t processes) {
+  Identity peer = environment_.self;
+  for (peer.index = 0; peer.index < processes; ++peer.index)
+    if (peer != environment_.self) find_or_make(peer);
+}
+
+bool EndpointTable::is_connected() const {
+  return std::ranges::all_of(endpoints_, [](const auto& entry) {
+    const Endpoint& endpoint = *entry.second;
+    if (endpoint.lost_) return true;
+    if (!endpoint.is_open()) return false;
+    return endpoint.has(ChannelKind::rc_send) ||
+           !endpoint.link_->earnable().has(ChannelKind::rc_send);
+  });
+}
+
 void EndpointTable::note_waiting(Endpoint& endpoint) {
   if (endpoint.fifo_.empty() || endpoint.listed_) return;
   endpoint.listed_ = true;
@@ -128,6 +144,7 @@ void EndpointTable::leave() {
 }
 
 void EndpointTable::come_back() {
+  earns_ = true;
   for (const auto& [identity, endpoint] : endpoints_)
     if (endpoint->assurance_) endpoint->assurance_->has_parted = false;
   for (Transport* transport : transports_) transport->come_back();
@@ -303,13 +320,17 @@ void EndpointTable::refresh_table(Endpoint& endpoint) {
 }
 
 void EndpointTable::earn(Endpoint& endpoint, ChannelKind kind) {
+  if (!earns_) return;
   const Endpoint::Earning& earning = endpoint.earning(kind);
   // A mutual channel that is about to end still holds its slot.
   if (!endpoint.link_->earnable().has(kind) || endpoint.link_->channels().has(kind) ||
       earning.is_asked || slots_.asked(kind).is_held_by(endpoint))
     return;
+  const bool is_given = is_mutual(kind) && environment_.settings.connect == "static";
   const std::uint64_t earned_at =
-      std::max(environment_.policy->earned_at(kind, endpoint.same_host_), earning.from_messages);
+      is_given ? 0
+               : std::max(environment_.policy->earned_at(kind, endpoint.same_host_),
+                          earning.from_messages);
   if (endpoint.messages_ >= earned_at) {
     ask(endpoint, kind);
   } else {

@@ -53,6 +53,17 @@ class EndpointTable final : public Sink {
   void apply_policy(Endpoint& endpoint);
   /// The policy has changed: its old tables are gone.
   void on_policy_changed();
+  /// Makes a connection to each of PROCESSES, whether it earned one or not.
+  void connect_to(std::uint32_t processes);
+  /// All of them have one, or can't have one.
+  [[nodiscard]] bool is_connected() const;
+  /// Nobody earns anything any more: what is said from now on is a farewell.
+  void stop_earning() { earns_ = false; }
+  /// Of channels of KIND, one of transport::earned_kinds, that this process asked for, or that are
+  /// mutual.
+  [[nodiscard]] Slots<Endpoint>::Counts dedicated(ChannelKind kind) const {
+    return slots_.asked(kind).counts();
+  }
   /// Queued frames of ENDPOINT shall be sent by progress().
   void note_waiting(Endpoint& endpoint);
 
@@ -117,6 +128,7 @@ class EndpointTable final : public Sink {
   std::vector<Endpoint*> waiting_;     // with frames in their FIFO
   DedicatedSlots slots_;
   std::uint32_t busy_rounds_ = 0;
+  bool earns_ = true;
 };
 
 }  // namespace hawser::channel

@@ -35,7 +35,11 @@ class Slots {
     --taken_;
   }
   /// PEER holds a reserved slot from now on.
-  void hold(Peer& peer) { holders_.push_back({&peer, std::nullopt, 0}); }
+  void hold(Peer& peer) {
+    holders_.push_back({&peer, std::nullopt, 0});
+    ++counts_.opened;
+    counts_.most = std::max<std::uint64_t>(counts_.most, holders_.size());
+  }
   [[nodiscard]] bool is_held_by(const Peer& peer) const {
     return std::any_of(holders_.begin(), holders_.end(),
                        [&](const Holder& holder) { return holder.peer == &peer; });
@@ -72,6 +76,17 @@ class Slots {
   void close() { slots_max_ = std::min(slots_max_, taken_); }
 
   [[nodiscard]] std::int64_t taken() const { return taken_; }
+  /// How many peers hold one now, held one at a time at most, and came to hold one so far.
+  struct Counts {
+    std::uint64_t now = 0;
+    std::uint64_t most = 0;
+    std::uint64_t opened = 0;
+  };
+  [[nodiscard]] Counts counts() const {
+    Counts counts = counts_;
+    counts.now = holders_.size();
+    return counts;
+  }
 
  private:
   struct Holder {
@@ -84,6 +99,7 @@ class Slots {
   std::int64_t taken_ = 0;
   std::size_t turned_away_ = 0;  // since the last sweep
   std::vector<Holder> holders_;
+  Counts counts_;
 };
 
 }  // namespace hawser::channel

@@ -28,24 +28,31 @@ BENCHMARK(without_copies)->RangeMultiplier(4)->Range(16 << 10, 4 << 20)->UseReal
 /// The two datagram queue pairs of the copying way.
 struct CopyingEnds {
   CopyingEnds() {
-    auto opened = Datagrams::open(port, {}, ledger);
-    auto opened_too = Datagrams::open(port, {}, ledger);
+    auto opened = Datagrams::open({port, nullptr, buffers, ledger}, settings);
+    auto opened_too = Datagrams::open({port, nullptr, buffers, ledger}, settings);
     if (!opened || !opened_too) throw std::runtime_error("no datagrams");
     sender = std::move(*opened);
     receiver = std::move(*opened_too);
   }
   /// Copies the next part of SOURCE into a datagram; false if there is no room.
   bool send(std::span<const std::byte> source) {
-    std::byte* const datagram = sender->reserve();
-    if (datagram == nullptr) return false;
-    std::ranges::copy(source, datagram + sizeof(DatagramHeader));
-    sender->post(datagram, sizeof(DatagramHeader) + source.size(), to.get(), receiver->number());
-    sender->release(datagram);
+    if (!sender->has_room()) return false;
+    std::byte* frame = buffers.reserve(source.size());
+    if (frame == nullptr) {
+      sender->reap_sends();
+      frame = buffers.reserve(source.size());
+    }
+    if (frame == nullptr) return false;
+    std::ranges::copy(source, frame);
+    sender->post(frame, source.size(), to.get(), receiver->number());
+    buffers.release(frame);
     return true;
   }
 
   Port port = port_of_a_test();
+  const Settings settings;
   memory::Ledger ledger;
+  SendBuffers buffers{port, settings, ledger};
   AddressHandle to = port.make_address_handle(address_of(port));
   std::unique_ptr<Datagrams> sender;
   std::unique_ptr<Datagrams> receiver;

@@ -31,7 +31,7 @@ ZeroCopyReceiver::ZeroCopyReceiver(const Port& port, const ZeroCopySettings& set
     : port_(port),
       settings_(settings),
       channel_(channel),
-      registrar_(port),
+      registrar_(port, PortRegistrar::Reach::local),
       scratch_(registrar_, ledger,
                {.account = memory::Account::network_buffers,
                 .buffer_bytes = global_route_bytes,
