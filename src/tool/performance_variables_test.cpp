@@ -143,7 +143,8 @@ TEST_F(PerformanceVariablesTest, AreWhatTheReportShows) {
   EXPECT_EQ(protocols,
             (std::vector<std::string>{"send.stream", "send.eager", "send.rendezvous_with_data",
                                       "send.rendezvous", "fetch.nothing", "fetch.single_copy",
-                                      "fetch.copy_pipeline", "unexpected", "delivery.sent_again"}));
+                                      "fetch.rdma_get", "fetch.rdma_put", "fetch.copy_pipeline",
+                                      "unexpected", "delivery.sent_again"}));
   EXPECT_EQ(statistics.protocols[1].messages, 1U);
   EXPECT_FALSE(statistics.ledger.empty());
   for (const AccountBytes& account : statistics.ledger) {

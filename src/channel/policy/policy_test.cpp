@@ -46,6 +46,22 @@ TEST(PolicyDefaults, APeerWithARingGetsEverythingThere) {
     EXPECT_EQ(table.select(bytes), ring) << bytes;
 }
 
+TEST(PolicyDefaults, APeerAcrossAnAdapterGetsMoreWithWhatItEarned) {
+  Policy policy = parse_default();
+  const SendTable& fresh = policy.table({ud_send}, false, 0);
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{2001}, size_max})
+    EXPECT_EQ(fresh.select(bytes), ud_send) << bytes;
+  const SendTable& connected = policy.table({ud_send, rc_send, rc_rdma}, false, 100);
+  EXPECT_EQ(connected.select(2000), ud_send) << "fits into one datagram";
+  EXPECT_EQ(connected.select(2001), rc_send);
+  EXPECT_EQ(connected.select(8193), rc_rdma);
+  const SendTable& fast = policy.table({ud_send, rc_send, rc_rdma, rc_fast_path}, false, 100);
+  EXPECT_EQ(fast.select(2048), rc_fast_path);
+  EXPECT_EQ(fast.select(2049), rc_send);
+  for (const transport::ChannelKind kind : transport::earned_kinds)
+    EXPECT_EQ(policy.earned_at(kind, false), 16U);
+}
+
 TEST(PolicyDefaults, LongMessagesAreCopiedOnceWhereRanksShareCores) {
   for (const bool oversubscribed : {false, true}) {
     Policy policy = parse_default(oversubscribed);
@@ -208,6 +224,16 @@ struct Malformed {
   std::vector<const char*> sentence_has;
 };
 
+TEST(Policy, TheLongestMessageOfADatagramIsKnownOnceTheAdapterIs) {
+  Policy policy = parse("size <= ud_max -> ud_send; true -> rc_send; true -> ud_send",
+                        {.ranks = 4, .ud_max = 100});
+  EXPECT_EQ(policy.table({ud_send, rc_send}, false, 0).select(101), rc_send);
+  ASSERT_TRUE(policy.set_ud_max(976).ok());
+  EXPECT_EQ(policy.table({ud_send, rc_send}, false, 0).select(976), ud_send);
+  EXPECT_EQ(policy.table({ud_send, rc_send}, false, 0).select(977), rc_send);
+  EXPECT_NE(policy.send_rules_text().find("ud_max"), std::string::npos) << "as it was written";
+}
+
 class PolicyErrors : public ::testing::TestWithParam<Malformed> {};
 
 TEST_P(PolicyErrors, NameTheRuleTheWordAndWhatIsRight) {
@@ -227,6 +253,9 @@ const char* const good = "true -> shared_queue";
 INSTANTIATE_TEST_SUITE_P(
     Rules, PolicyErrors,
     ::testing::Values(
+        Malformed{"true -> ud_send", "true -> rc_rdma", {"rule 1", "comes with 'rc_send'"}},
+        Malformed{"true -> ud_send", "true -> ud_send", {"rule 1", "without being earned"}},
+        Malformed{"ranks <= ud_max -> ring; true -> ud_send", "", {"rule 1", "'ud_max'"}},
         Malformed{
             "true -> shared_queu", "", {"rule 1", "'shared_queu'", "did you mean 'shared_queue'"}},
         Malformed{"true -> ring; sise <= 3 -> ring; true -> shared_queue",

@@ -24,6 +24,8 @@ ChannelBackend::ChannelBackend(channel::EndpointTable& endpoints, memory::Ledger
 }
 
 ChannelBackend::~ChannelBackend() {
+  // Operations that have not ended when the process does: those with peers that are gone.
+  transfers_.for_each([](const Transfer& transfer) { delete &transfer; });
   // Messages that nobody received; a program that finalises with such is legal in the world model
   // only if they were cancelled, but their memory is ours in any case.
   while (match_.unexpected_count() > 0) drop_stored(static_cast<Stored&>(*match_.oldest()));

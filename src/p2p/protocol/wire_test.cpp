@@ -31,7 +31,7 @@ TEST(ParseArrival, RefusesLengthsThatDoNotAgree) {
 
 TEST(ParseArrival, RefusesEveryShorterFrame) {
   std::vector<std::byte> body(sizeof(MatchHeader) + sizeof(RendezvousHeader) + 3);
-  put(put(body.data(), MatchHeader{4, 1, 9, 3}), RendezvousHeader{1, 100, 0});
+  put(put(body.data(), MatchHeader{4, 1, 9, 3}), RendezvousHeader{1, 100, 0, 0, Offer::frames});
   EXPECT_TRUE(parse_arrival(FrameClass::rendezvous, body));
   for (std::size_t bytes = 0; bytes < body.size(); ++bytes)
     EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, std::span(body).first(bytes))) << bytes;
@@ -39,7 +39,7 @@ TEST(ParseArrival, RefusesEveryShorterFrame) {
 
 TEST(ParseArrival, RefusesATotalBelowItsPayload) {
   std::vector<std::byte> body(sizeof(MatchHeader) + sizeof(RendezvousHeader) + 3);
-  put(put(body.data(), MatchHeader{4, 1, 9, 3}), RendezvousHeader{1, 2, 0});
+  put(put(body.data(), MatchHeader{4, 1, 9, 3}), RendezvousHeader{1, 2, 0, 0, Offer::frames});
   EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, body));
 }
 

@@ -136,7 +136,7 @@ unsigned Connection::report_flag(Priority priority) const {
 }
 
 void Connection::post(Priority priority, ibv_send_wr& request, const Posted& posted) {
-  request.wr_id = work_[priority].next();
+  request.wr_id = ReliableQueues::id_of_sent(work_[priority].next());
   request.send_flags |= report_flag(priority);
   if (posted.frame != nullptr) SendBuffers::note_posted(posted.frame);
   work_[priority].add(posted);
@@ -224,7 +224,7 @@ void Connection::flush(std::byte* frame, std::size_t bytes) {
   }
   for (std::size_t i = 0; i < chain_.size(); ++i) {
     Chained& each = chain_[i];
-    each.request.wr_id = work_[low].next();
+    each.request.wr_id = ReliableQueues::id_of_sent(work_[low].next());
     each.request.sg_list = &each.piece;
     each.request.next = i + 1 < chain_.size() ? &chain_[i + 1].request : nullptr;
     if (each.posted.frame != nullptr) SendBuffers::note_posted(each.posted.frame);
@@ -243,7 +243,7 @@ void Connection::on_sent(const ibv_wc& completion) {
     return;
   }
   const Priority priority = completion.qp_num == queue_pairs_[high]->qp_num ? high : low;
-  work_[priority].on_reported(completion.wr_id,
+  work_[priority].on_reported(ReliableQueues::number_of_sent(completion.wr_id),
                               [this](const Posted& posted) { end(posted, true); });
 }
 

@@ -100,7 +100,7 @@ void Connector::break_off() {
   if (!connection_) return;
   connection_->break_now();
   // What was done before is not to be taken for undone, and what has come is not to be lost.
-  while (services_.reliable->poll_sent() || services_.reliable->poll_received()) {
+  while (services_.reliable->poll()) {
   }
   connection_.reset();
   listener_.on_connection_broken();

@@ -30,8 +30,8 @@ struct LinkServices {
   ibv_comp_channel* channel;
   SendBuffers& buffers;
   Datagrams& datagrams;
-  memory::RegistrationCache& registrations;
-  memory::BufferPool& words;  // that connected peers write
+  const std::function<memory::RegistrationCache&()> registrations;  // made at the first call
+  memory::BufferPool& words;                                        // that connected peers write
 
   /// Made when the first connection is.
   std::unique_ptr<ReliableQueues> reliable;

@@ -23,27 +23,27 @@ Result<std::unique_ptr<ReliableQueues>> ReliableQueues::open(const Port& port,
   std::unique_ptr<ReliableQueues> queues(new ReliableQueues(port, settings));
   ibv_device_attr limits{};
   if (ibv_query_device(port.context.get(), &limits) != 0) return refusal("to say what it can");
-  constexpr int buffers_wanted = 8192;
-  const auto buffers_max =
-      static_cast<std::size_t>(std::min({buffers_wanted, limits.max_srq_wr, limits.max_cqe}));
+  constexpr int buffers_wanted = 1024;
+  const auto buffers_max = static_cast<std::size_t>(std::min(buffers_wanted, limits.max_srq_wr));
+  queues->completions_max_ = limits.max_cqe;
   const std::array<std::int64_t, 2> bytes = {settings.rc_eager_bytes, settings.rc_large_bytes};
   for (std::size_t priority = 0; priority < bytes.size(); ++priority) {
-    auto receives = SharedReceives::open(port, channel, ledger,
-                                         {static_cast<std::size_t>(bytes[priority]), buffers_max});
+    auto receives = SharedReceives::open(
+        port, ledger, {static_cast<std::size_t>(bytes[priority]), buffers_max}, priority);
     if (!receives) return receives.take_error();
     queues->receives_[priority] = std::move(*receives);
   }
-  constexpr int sent_wanted = 16384;
-  queues->sent_.reset(ibv_create_cq(port.context.get(), std::min(sent_wanted, limits.max_cqe),
-                                    nullptr, channel, 0));
-  if (!queues->sent_) return refusal("a completion queue");
+  constexpr int completions_at_first = 1024;
+  queues->completions_.reset(ibv_create_cq(
+      port.context.get(), std::min(completions_at_first, limits.max_cqe), nullptr, channel, 0));
+  if (!queues->completions_) return refusal("a completion queue");
   return queues;
 }
 
 QueuePair ReliableQueues::make_queue_pair(std::size_t priority) {
   ibv_qp_init_attr wanted{};
-  wanted.send_cq = sent_.get();
-  wanted.recv_cq = receives_[priority]->completions();
+  wanted.send_cq = completions_.get();
+  wanted.recv_cq = completions_.get();
   wanted.srq = receives_[priority]->queue();
   wanted.cap = {.max_send_wr = static_cast<std::uint32_t>(settings_.rc_queue_depth),
                 .max_recv_wr = 0,
@@ -58,16 +58,16 @@ QueuePair ReliableQueues::make_queue_pair(std::size_t priority) {
 
 void ReliableQueues::add(std::uint32_t queue_pair, Connection& connection) {
   connections_.emplace(queue_pair, &connection);
-  size_receives();
+  fit_to_connections();
 }
 
 void ReliableQueues::remove(std::uint32_t queue_pair) {
   connections_.erase(queue_pair);
   last_ = nullptr;
-  size_receives();
+  fit_to_connections();
 }
 
-void ReliableQueues::size_receives() {
+void ReliableQueues::fit_to_connections() {
   const std::size_t connections = (connections_.size() + 1) / 2;
   if (connections == 0) return;  // the next one will want them again
   const auto base = static_cast<std::size_t>(settings_.rc_receive_buffers);
@@ -75,6 +75,14 @@ void ReliableQueues::size_receives() {
   const std::size_t buffers = std::bit_width(connections - 1) * growth + base;
   receives_[0]->set_target(std::max(buffers, connections * window_min[0]));
   receives_[1]->set_target(std::max(buffers / short_per_long, connections * window_min[1]));
+  // All that may be reported, should nobody look for long.
+  const std::size_t reports =
+      receives_[0]->target() + receives_[1]->target() +
+      connections_.size() * static_cast<std::size_t>(settings_.rc_queue_depth);
+  const int wanted =
+      static_cast<int>(std::min(reports, static_cast<std::size_t>(completions_max_)));
+  if (wanted > completions_->cqe)
+    ibv_resize_cq(completions_.get(), std::min(2 * wanted, completions_max_));
 }
 
 std::uint32_t ReliableQueues::window() const {
@@ -82,31 +90,31 @@ std::uint32_t ReliableQueues::window() const {
   return static_cast<std::uint32_t>(receives_[0]->target() / connections);
 }
 
-bool ReliableQueues::poll_received() {
-  if (connections_.empty()) return false;
-  bool moved = false;
-  for (const auto& receives : receives_)
-    moved |= receives->poll([&](const ibv_wc& completion, std::span<const std::byte> bytes) {
-      if (Connection* const connection = find(completion.qp_num))
-        connection->owner().on_received(*connection, completion, bytes);
-    });
-  return moved;
-}
-
-bool ReliableQueues::poll_sent() {
+bool ReliableQueues::poll() {
   if (connections_.empty()) return false;
   std::array<ibv_wc, 16> found;
-  const int count = ibv_poll_cq(sent_.get(), static_cast<int>(found.size()), found.data());
+  const int count = ibv_poll_cq(completions_.get(), static_cast<int>(found.size()), found.data());
   if (count <= 0) return false;
   for (const ibv_wc& completion : std::span(found).first(static_cast<std::size_t>(count)))
-    if (Connection* const connection = find(completion.qp_num)) connection->on_sent(completion);
+    on_completion(completion);
+  for (const auto& receives : receives_) receives->repost();
   return true;
+}
+
+void ReliableQueues::on_completion(const ibv_wc& completion) {
+  Connection* const connection = find(completion.qp_num);
+  const std::uint64_t tag = completion.wr_id % SharedReceives::tags;
+  if (tag == sent_tag) {
+    if (connection != nullptr) connection->on_sent(completion);
+    return;
+  }
+  const std::span<const std::byte> bytes = receives_[tag]->take(completion);
+  if (connection != nullptr) connection->owner().on_received(*connection, completion, bytes);
 }
 
 void ReliableQueues::arm() {
   if (connections_.empty()) return;
-  for (const auto& receives : receives_) receives->arm();
-  ibv_req_notify_cq(sent_.get(), 0);
+  ibv_req_notify_cq(completions_.get(), 0);
 }
 
 }  // namespace hawser::transport::verbs

@@ -1,7 +1,10 @@
 // ReliableQueues: what all connections of this process share: the buffers in which frames arrive,
-// one set per priority, and the queue that says what has left. Made when the first connection is,
-// and grown with their number, by its logarithm (Open MPI over InfiniBand sizes shared receive
-// queues like this).
+// one set per priority, and the queue that says what has come and what has left. Made when the
+// first connection is, and grown with their number: the buffers by its logarithm (Open MPI over
+// InfiniBand sizes shared receive queues like this).
+//
+// One completion queue for all: a process that has slept would leave the others armed, for which
+// adapters pay.
 //
 // Ownership: owns queues; borrows port, ledger and the connections, which unregister.
 // Threads:   the lane lock.
@@ -40,16 +43,23 @@ class ReliableQueues {
   void add(std::uint32_t queue_pair, Connection& connection);
   void remove(std::uint32_t queue_pair);
 
-  /// Tells the owners of connections what has come; true if anything has. A queue pair must not end
-  /// before what it received was taken: its buffers would be lost.
-  bool poll_received();
-  /// Tells connections what of theirs has left; true if anything has.
-  bool poll_sent();
+  /// Tells connections and their owners what has come and left; true if anything has. A queue pair
+  /// must not end before all that was taken: its receive buffers would be lost.
+  bool poll();
   void arm();
+  /// The wr_id of request NUMBER of a connection.
+  static constexpr std::uint64_t id_of_sent(std::uint64_t number) {
+    return number * SharedReceives::tags + sent_tag;
+  }
+  static constexpr std::uint64_t number_of_sent(std::uint64_t id) {
+    return id / SharedReceives::tags;
+  }
 
   [[nodiscard]] std::size_t inline_bytes_max() const { return inline_bytes_max_; }
 
  private:
+  static constexpr std::uint64_t sent_tag = 2;  // those before are the priorities of receives
+
   ReliableQueues(const Port& port, const Settings& settings) : port_(port), settings_(settings) {}
   Connection* find(std::uint32_t queue_pair) {
     if (queue_pair == last_number_ && last_ != nullptr) [[likely]]
@@ -59,16 +69,18 @@ class ReliableQueues {
     last_number_ = queue_pair;
     return last_ = found->second;
   }
-  void size_receives();
+  void on_completion(const ibv_wc& completion);
+  void fit_to_connections();
 
   const Port& port_;
   const Settings& settings_;
   std::array<std::unique_ptr<SharedReceives>, 2> receives_;
-  CompletionQueue sent_;
+  CompletionQueue completions_;
   std::unordered_map<std::uint32_t, Connection*> connections_;  // by queue pair: two for each
   std::uint32_t last_number_ = 0;
   Connection* last_ = nullptr;
   std::size_t inline_bytes_max_ = 0;
+  int completions_max_ = 0;
 };
 
 }  // namespace hawser::transport::verbs

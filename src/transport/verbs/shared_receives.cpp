@@ -12,13 +12,10 @@ constexpr std::size_t buffers_per_slab = 16;
 }  // namespace
 
 Result<std::unique_ptr<SharedReceives>> SharedReceives::open(const Port& port,
-                                                             ibv_comp_channel* channel,
                                                              memory::Ledger& ledger,
-                                                             const Shape& shape) {
-  std::unique_ptr<SharedReceives> receives(new SharedReceives(port, ledger, shape));
-  receives->completions_.reset(
-      ibv_create_cq(port.context.get(), static_cast<int>(shape.buffers_max), nullptr, channel, 0));
-  if (!receives->completions_) return refusal("a completion queue");
+                                                             const Shape& shape,
+                                                             std::uint64_t tag) {
+  std::unique_ptr<SharedReceives> receives(new SharedReceives(port, ledger, shape, tag));
   ibv_srq_init_attr wanted{};
   wanted.attr = {
       .max_wr = static_cast<std::uint32_t>(shape.buffers_max), .max_sge = 1, .srq_limit = 0};
@@ -27,8 +24,10 @@ Result<std::unique_ptr<SharedReceives>> SharedReceives::open(const Port& port,
   return receives;
 }
 
-SharedReceives::SharedReceives(const Port& port, memory::Ledger& ledger, const Shape& shape)
+SharedReceives::SharedReceives(const Port& port, memory::Ledger& ledger, const Shape& shape,
+                               std::uint64_t tag)
     : shape_(shape),
+      tag_(tag),
       registrar_(port, PortRegistrar::Reach::local),
       buffers_(registrar_, ledger,
                {.account = memory::Account::network_buffers,
@@ -53,25 +52,33 @@ void SharedReceives::set_target(std::size_t buffers) {
   post(fresh);
 }
 
-void SharedReceives::repost_or_free(std::span<Buffer* const> buffers) {
-  std::size_t kept = buffers.size();
-  for (; kept > 0 && posted_.size() > target_; --kept) {
-    std::erase(posted_, buffers[kept - 1]);
-    buffers_.give_back(buffers[kept - 1]);
+std::span<const std::byte> SharedReceives::take(const ibv_wc& completion) {
+  auto* const buffer = reinterpret_cast<Buffer*>(completion.wr_id - tag_);
+  taken_.push_back(buffer);
+  return {buffer->data(), completion.status == IBV_WC_SUCCESS ? completion.byte_len : 0};
+}
+
+void SharedReceives::repost() {
+  while (!taken_.empty() && posted_.size() > target_) {
+    std::erase(posted_, taken_.back());
+    buffers_.give_back(taken_.back());
+    taken_.pop_back();
   }
-  post(buffers.first(kept));
+  post(taken_);
+  taken_.clear();
 }
 
 void SharedReceives::post(std::span<Buffer* const> buffers) {
   while (!buffers.empty()) {
-    std::array<ibv_recv_wr, completions_per_poll_max> requests{};
-    std::array<ibv_sge, completions_per_poll_max> pieces{};
+    constexpr std::size_t requests_per_post = 16;
+    std::array<ibv_recv_wr, requests_per_post> requests{};
+    std::array<ibv_sge, requests_per_post> pieces{};
     const std::size_t count = std::min(buffers.size(), requests.size());
     for (std::size_t i = 0; i < count; ++i) {
       pieces[i] = {reinterpret_cast<std::uint64_t>(buffers[i]->data()),
                    static_cast<std::uint32_t>(shape_.frame_bytes),
                    PortRegistrar::local_key(buffers[i]->handle())};
-      requests[i].wr_id = reinterpret_cast<std::uint64_t>(buffers[i]);
+      requests[i].wr_id = reinterpret_cast<std::uint64_t>(buffers[i]) + tag_;
       requests[i].sg_list = &pieces[i];
       requests[i].num_sge = 1;
       requests[i].next = i + 1 < count ? &requests[i + 1] : nullptr;

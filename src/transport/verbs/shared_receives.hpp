@@ -1,7 +1,7 @@
-// SharedReceives: the buffers in which all connected peers' frames of one priority arrive: a shared
-// receive queue with its completion queue.
+// SharedReceives: the buffers in which all connected peers' frames of one priority arrive, in a
+// shared receive queue.
 //
-// Ownership: owns queues and buffers; borrows port, completion channel and ledger.
+// Ownership: owns queue and buffers; borrows port and ledger.
 // Threads:   the lane lock.
 // Bounds:    as many buffers as set_target() says; a frame that finds none waits in its sender's
 //            adapter, which the senders' windows prevent (Link::receive_window).
@@ -25,58 +25,41 @@ class SharedReceives {
     std::size_t frame_bytes;
     std::size_t buffers_max;
   };
-  static Result<std::unique_ptr<SharedReceives>> open(const Port& port, ibv_comp_channel* channel,
-                                                      memory::Ledger& ledger, const Shape& shape);
+  /// TAG: what the wr_id of its buffers has besides their address, below `tags`.
+  static Result<std::unique_ptr<SharedReceives>> open(const Port& port, memory::Ledger& ledger,
+                                                      const Shape& shape, std::uint64_t tag);
   ~SharedReceives();
   SharedReceives(const SharedReceives&) = delete;
   SharedReceives& operator=(const SharedReceives&) = delete;
 
   [[nodiscard]] ibv_srq* queue() const { return queue_.get(); }
-  [[nodiscard]] ibv_cq* completions() const { return completions_.get(); }
   [[nodiscard]] std::size_t frame_bytes() const { return shape_.frame_bytes; }
   [[nodiscard]] std::size_t target() const { return target_; }
 
   /// So many BUFFERS, at most buffers_max, shall wait for frames. Too many go as they are used.
   void set_target(std::size_t buffers);
 
-  /// Calls HANDLE(const ibv_wc&, std::span<const std::byte>) for what has arrived, and for what
-  /// ended in error with nothing; true if anything has.
-  template <class Handle>
-  bool poll(Handle&& handle);
-  void arm() { ibv_req_notify_cq(completions_.get(), 0); }
+  /// What arrived, valid until repost(); nothing if the request ended in error.
+  std::span<const std::byte> take(const ibv_wc& completion);
+  /// Posts anew what was taken.
+  void repost();
+
+  static constexpr std::uint64_t tags = memory::BufferPool::alignment;
 
  private:
-  static constexpr int completions_per_poll_max = 16;
   using Buffer = memory::BufferPool::Buffer;
 
-  SharedReceives(const Port& port, memory::Ledger& ledger, const Shape& shape);
+  SharedReceives(const Port& port, memory::Ledger& ledger, const Shape& shape, std::uint64_t tag);
   void post(std::span<Buffer* const> buffers);
-  void repost_or_free(std::span<Buffer* const> buffers);
 
   const Shape shape_;
+  const std::uint64_t tag_;
   PortRegistrar registrar_;
   memory::BufferPool buffers_;
-  CompletionQueue completions_;
   SharedReceiveQueue queue_;
   std::size_t target_ = 0;
   std::vector<Buffer*> posted_;  // in no order
+  std::vector<Buffer*> taken_;   // of them
 };
-
-template <class Handle>
-bool SharedReceives::poll(Handle&& handle) {
-  ibv_wc found[completions_per_poll_max];
-  const int count = ibv_poll_cq(completions_.get(), completions_per_poll_max, found);
-  if (count <= 0) return false;
-  Buffer* used[completions_per_poll_max];
-  std::size_t number = 0;
-  for (const ibv_wc& completion : std::span(found, static_cast<std::size_t>(count))) {
-    auto* const buffer = reinterpret_cast<Buffer*>(completion.wr_id);
-    used[number++] = buffer;
-    const std::size_t bytes = completion.status == IBV_WC_SUCCESS ? completion.byte_len : 0;
-    handle(completion, std::span<const std::byte>(buffer->data(), bytes));
-  }
-  repost_or_free({used, number});
-  return true;
-}
 
 }  // namespace hawser::transport::verbs

@@ -175,7 +175,7 @@ std::int64_t VerbsLink::get(std::span<const MemoryPiece>, std::span<const Memory
 }
 
 Result<std::unique_ptr<HeldMemory>> VerbsLink::hold(std::uint64_t address, std::size_t bytes) {
-  auto lease = services_.registrations.acquire(address, bytes);
+  auto lease = services_.registrations().acquire(address, bytes);
   if (!lease) return lease.take_error();
   return std::unique_ptr<HeldMemory>(std::make_unique<Lease>(std::move(*lease)));
 }

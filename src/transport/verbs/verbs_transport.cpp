@@ -13,12 +13,6 @@ namespace hawser::transport::verbs {
 
 namespace {
 
-memory::RegistrationSettings registrations_of(const Settings& settings) {
-  return {.pinned_bytes_max = static_cast<std::size_t>(settings.pinned_bytes_max),
-          .page_bytes = platform::page_bytes(),
-          .keep = settings.registration_cache};
-}
-
 constexpr std::size_t words_per_slab = 32;
 constexpr std::size_t word_slabs_max = 2048;
 
@@ -50,8 +44,7 @@ VerbsTransport::VerbsTransport(Environment environment, std::unique_ptr<Port> po
              {.account = memory::Account::network_buffers,
               .buffer_bytes = sizeof(std::uint64_t),
               .slab_buffers = words_per_slab,
-              .slabs_max = word_slabs_max}),
-      registrations_(registrar_, *environment_.ledger, registrations_of(settings_)) {}
+              .slabs_max = word_slabs_max}) {}
 
 VerbsTransport::~VerbsTransport() {
   if (services_) services_->is_closing = true;
@@ -73,7 +66,7 @@ Result<void> VerbsTransport::open_datagrams() {
       .channel = channel_.get(),
       .buffers = buffers_,
       .datagrams = *datagrams_,
-      .registrations = registrations_,
+      .registrations = [this]() -> memory::RegistrationCache& { return registrations(); },
       .words = words_,
       .reliable = nullptr,
       .timed = {},
@@ -85,6 +78,29 @@ Result<void> VerbsTransport::open_datagrams() {
   address_.queue_pair = datagrams_->number();
   std::memcpy(address_.gid, port_->gid.raw, sizeof(address_.gid));
   return {};
+}
+
+/// Without events of memory that goes, nothing can stay registered that nobody uses.
+memory::RegistrationCache& VerbsTransport::registrations() {
+  if (registrations_) return *registrations_;
+  const auto make = [this](bool keep) {
+    return std::make_unique<memory::RegistrationCache>(
+        registrar_, *environment_.ledger,
+        memory::RegistrationSettings{
+            .pinned_bytes_max = static_cast<std::size_t>(settings_.pinned_bytes_max),
+            .page_bytes = platform::page_bytes(),
+            .keep = keep});
+  };
+  if (settings_.registration_cache) {
+    registrations_ = make(true);
+    auto events = memory::MemoryEvents::start(*registrations_);
+    if (events) {
+      memory_events_ = std::move(*events);
+      return *registrations_;
+    }
+  }
+  registrations_ = make(false);
+  return *registrations_;
 }
 
 Result<std::span<const std::byte>> VerbsTransport::address() {
@@ -129,8 +145,7 @@ bool VerbsTransport::progress() {
 
 bool VerbsTransport::poll_connections() {
   if (!services_->reliable) return false;
-  bool moved = services_->reliable->poll_received();
-  moved |= services_->reliable->poll_sent();
+  const bool moved = services_->reliable->poll();
   return poll_rings() || moved;
 }
 

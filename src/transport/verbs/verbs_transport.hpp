@@ -63,6 +63,7 @@ class VerbsTransport final : public Transport {
   VerbsTransport(Environment environment, std::unique_ptr<Port> port, CompletionChannel channel,
                  const Settings& settings);
   Result<void> open_datagrams();
+  memory::RegistrationCache& registrations();
   VerbsLink& make_link(const Identity& peer, std::uint64_t expected_token);
   void on_datagram(const ReceivedDatagram& datagram);
   /// The link of the datagram's sender, made if it is the first of one who knows the key; null if
@@ -81,8 +82,8 @@ class VerbsTransport final : public Transport {
   SendBuffers buffers_;
   PortRegistrar registrar_;  // of memory that peers may reach
   memory::BufferPool words_;
-  memory::RegistrationCache registrations_;
-  std::unique_ptr<memory::MemoryEvents> memory_events_;
+  std::unique_ptr<memory::RegistrationCache> registrations_;
+  std::unique_ptr<memory::MemoryEvents> memory_events_;  // that keep it true
   std::unique_ptr<Datagrams> datagrams_;
   std::unique_ptr<LinkServices> services_;
   PortAddress address_;
