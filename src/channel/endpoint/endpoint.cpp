@@ -83,9 +83,9 @@ void Endpoint::note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_b
   expect(assurance_->deadline_ns());
 }
 
-void Endpoint::note_delivered() {
+void Endpoint::note_delivered(std::size_t frame_bytes) {
   delivery::Acknowledger& acknowledger = assurance_->acknowledger;
-  acknowledger.on_delivered(acknowledger.owes() ? 0 : assurance_->timers.now_ns());
+  acknowledger.on_delivered(acknowledger.owes() ? 0 : assurance_->timers.now_ns(), frame_bytes);
   expect(acknowledger.deadline_ns());
 }
 

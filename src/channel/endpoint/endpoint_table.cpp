@@ -173,7 +173,7 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
     if (endpoint.assurance_) endpoint.hurry();
     return;
   }
-  if (endpoint.assurance_) endpoint.note_delivered();
+  if (endpoint.assurance_) endpoint.note_delivered(frame.size());
   deliver(endpoint, kind, frame);
   if (endpoint.reorder_.has_early()) [[unlikely]]
     deliver_early(endpoint, kind);
@@ -181,7 +181,7 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
 
 void EndpointTable::deliver_early(Endpoint& endpoint, ChannelKind kind) {
   while (const auto frame = endpoint.reorder_.take_next()) {
-    if (endpoint.assurance_) endpoint.note_delivered();
+    if (endpoint.assurance_) endpoint.note_delivered(frame->size());
     deliver(endpoint, kind, *frame);
   }
 }

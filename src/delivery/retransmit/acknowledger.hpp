@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/time.hpp"
@@ -18,6 +19,8 @@ using base::never_ns;
 
 class Acknowledger {
  public:
+  static constexpr std::size_t bytes_per_frame = 4096;
+
   struct Settings {
     std::uint32_t frames = 8;            // that one acknowledgement may be about
     std::uint64_t delay_ns = 1'000'000;  // after the first of them
@@ -26,9 +29,11 @@ class Acknowledger {
   explicit Acknowledger(const Settings& settings) : settings_(settings) {}
 
   [[nodiscard]] bool owes() const { return owed_ > 0; }
-  /// A frame was delivered. NOW counts only if none was owed before.
-  void on_delivered(std::uint64_t now_ns) {
-    if (owed_++ == 0) owed_since_ns_ = now_ns;
+  /// A frame of BYTES was delivered. NOW counts only if none was owed before. A long one counts for
+  /// several: its sender has few buffers of that length.
+  void on_delivered(std::uint64_t now_ns, std::size_t bytes) {
+    if (owed_ == 0) owed_since_ns_ = now_ns;
+    owed_ += 1 + static_cast<std::uint32_t>(bytes / bytes_per_frame);
   }
   /// The sender should hear from us at once.
   void hurry() { is_urgent_ = true; }

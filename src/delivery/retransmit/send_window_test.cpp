@@ -152,10 +152,10 @@ TEST_F(Window, GivenUpItReleasesWhatItKeeps) {
 TEST(Acknowledging, IsDueAfterSomeFramesOrATimeOrAtOnce) {
   Acknowledger acknowledger({.frames = 3, .delay_ns = ms});
   EXPECT_EQ(acknowledger.deadline_ns(), never_ns);
-  acknowledger.on_delivered(5);
-  acknowledger.on_delivered(0);
+  acknowledger.on_delivered(5, 100);
+  acknowledger.on_delivered(0, 100);
   EXPECT_EQ(acknowledger.deadline_ns(), 5 + ms);
-  acknowledger.on_delivered(0);
+  acknowledger.on_delivered(0, 100);
   EXPECT_EQ(acknowledger.deadline_ns(), 0U);
   acknowledger.on_sent();
   EXPECT_EQ(acknowledger.deadline_ns(), never_ns);
@@ -201,7 +201,7 @@ class Line {
       return;
     }
     for (++delivered_; early_.erase(delivered_) != 0;) ++delivered_;
-    acknowledger_.on_delivered(now_);
+    acknowledger_.on_delivered(now_, 1);
   }
   void acknowledge() {
     Acknowledgement answer{.expected = delivered_, .window = 8};
@@ -237,6 +237,14 @@ class Line {
   std::multimap<std::uint64_t, std::uint32_t> frames_;
   std::multimap<std::uint64_t, Acknowledgement> answers_;
 };
+
+TEST(Acknowledger, ALongFrameCountsForSeveral) {
+  Acknowledger acknowledger({.frames = 8, .delay_ns = 1000});
+  acknowledger.on_delivered(5, 8000);
+  EXPECT_EQ(acknowledger.deadline_ns(), 1005U);
+  acknowledger.on_delivered(0, 32'800);
+  EXPECT_EQ(acknowledger.deadline_ns(), 0U) << "its sender has no other buffer";
+}
 
 TEST(Retransmission, EverythingArrivesOverABadLine) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
