@@ -11,12 +11,10 @@ CONTEXTS = 16  # queue pairs in the modelled cache of each process: few, as the 
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-    """NEEDS: kinds of channels ("rc_send") and parameters ("channel.connect") that it uses. STAND_IN: the
-    configuration that is measured in its place as long as this build lacks one of them."""
+    """NEEDS: kinds of channels ("rc_send") and parameters ("channel.connect") that it uses."""
     name: str
     environment: dict
     needs: tuple = ()
-    stand_in: str = ""
 
 
 def rules(send, earn, **limits):
@@ -52,10 +50,8 @@ ALL = (
     Configuration("ud", rules("size <= ud_max -> ud_send; true -> ud_zero_copy; true -> ud_send",
                               NEVER), ("ud_zero_copy",)),
     # Connections are counted with these.
-    Configuration("on_demand", rules(SENT, AT_ONCE, **CONNECTED), RC, "ud_copy"),
-    Configuration("on_demand_trees", rules(SENT, AT_ONCE, **CONNECTED) | TREES, RC,
-                  "ud_copy_trees"),
-    Configuration("ud_copy_trees", rules("true -> ud_send", NEVER) | TREES),
+    Configuration("on_demand", rules(SENT, AT_ONCE, **CONNECTED), RC),
+    Configuration("on_demand_trees", rules(SENT, AT_ONCE, **CONNECTED) | TREES, RC),
     Configuration("static", rules(SENT, AT_ONCE, **CONNECTED) | STATIC, RC + AT_START),
     # As it comes.
     Configuration("hybrid", {}, FULL),
@@ -68,7 +64,7 @@ ALL = (
       for name in ("per_peer", "rc", "rc_fast_path")),
     Configuration("static_per_peer", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY) | STATIC,
                   FULL + AT_START),
-    # How a process waits. Names of parameters here and below that no build has yet are proposals.
+    # How a process waits. progress.mode is a proposal: no build has it yet.
     Configuration("polling", rules("true -> ud_send", NEVER) | POLLING),
     Configuration("interrupt", rules("true -> ud_send", NEVER) | INTERRUPT),
     Configuration("one_thread", {"HAWSER_PROGRESS_MODE": "one_thread"}, ("progress.mode",)),
@@ -123,10 +119,3 @@ class Build:
         """What CONFIGURATION needs and this build has not; empty if it can run."""
         return [need for need in configuration.needs
                 if not (need in self.parameters if "." in need else self.has_channel(need))]
-
-    def usable(self, configuration):
-        """(CONFIGURATION or its stand-in or None, what is missing)."""
-        missing = self.missing(configuration)
-        if not missing:
-            return configuration, []
-        return BY_NAME.get(configuration.stand_in), missing

@@ -21,14 +21,12 @@ ADAPTER = {"HAWSER_TRANSPORT": "verbs", "HAWSER_VERBS_ADAPTER": "softrdma",
 @dataclasses.dataclass
 class Outcome:
     """What a job yielded. RESULTS: (name, numbers) of the lines that it printed. RANKS: what they said
-    at their end. SEEN: rank -> what was seen while it was held. SENTENCE: why it failed, or None.
-    STANDS_FOR: the configuration that was wanted, if another one was measured in its place."""
+    at their end. SEEN: rank -> what was seen while it was held. SENTENCE: why it failed, or None."""
     job: plan.Job
     results: list
     ranks: list
     seen: dict
     sentence: str | None
-    stands_for: str = ""
 
     def numbers(self, name):
         """The numbers of all lines NAME."""
@@ -97,28 +95,24 @@ class Measurement:
 
     def measure(self, job, outcomes):
         """Runs JOB, or notes what the build lacks for it."""
-        wanted = configurations.BY_NAME[job.configuration]
-        usable, missing = self.build.usable(wanted)
+        configuration = configurations.BY_NAME[job.configuration]
+        missing = self.build.missing(configuration)
         if missing:
-            outcomes.left_out.setdefault((job.table, job.configuration), missing)
-        if usable is None:
-            return
-        outcome = self.run(job, usable)
-        if missing:
-            outcome.stands_for = wanted.name
-        outcomes.by_key[job.key] = outcome
+            outcomes.left_out[job.table, job.configuration] = missing
+        else:
+            outcomes.by_key[job.key] = self.run(job, configuration)
 
     def measure_all(self, jobs, say):
         """The outcomes of JOBS; an interrupt ends it early."""
         outcomes = Outcomes()
         began = time.monotonic()
-        wanted = [job for job in jobs
-                  if self.build.usable(configurations.BY_NAME[job.configuration])[0]]
+        measured = [job for job in jobs
+                    if not self.build.missing(configurations.BY_NAME[job.configuration])]
         try:
             for job in jobs:
-                if job in wanted:
-                    number = wanted.index(job) + 1
-                    say(f"[{time.monotonic() - began:5.0f} s] {number} of {len(wanted)}: {job.name}")
+                if job in measured:
+                    number = measured.index(job) + 1
+                    say(f"[{time.monotonic() - began:5.0f} s] {number} of {len(measured)}: {job.name}")
                 self.measure(job, outcomes)
         except KeyboardInterrupt:
             say("interrupted: what follows is what was measured until then")

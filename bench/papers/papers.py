@@ -47,12 +47,10 @@ def text_of(section):
 
 def left_out_text(outcomes):
     """What the papers measured and is not measured here, and why."""
-    alike = {}  # (table, measured in its place, missing) -> configurations
+    alike = {}  # (table, missing) -> configurations
     for (table, name), missing in outcomes.left_out.items():
-        has_stand_in = any(outcome.stands_for == name for outcome in outcomes.in_table(table))
-        key = table, "datagrams" if has_stand_in else "-", ", ".join(missing)
-        alike.setdefault(key, []).append(name)
-    lines = [["table", "in its place", "missing in this build", "configurations"]]
+        alike.setdefault((table, ", ".join(missing)), []).append(name)
+    lines = [["table", "missing in this build", "configurations"]]
     lines += [[*key, ", ".join(names)] for key, names in alike.items()]
     absent = [f"- {each.what}: {each.reason}." for each in plan.ABSENT]
     table = markdown(lines) if len(lines) > 1 else ["Nothing."]
@@ -82,8 +80,8 @@ def page(outcomes, where, shown, names):
 
 def record(outcome):
     """OUTCOME for papers.json, its ranks summed up."""
-    return {"job": dataclasses.asdict(outcome.job), "stands_for": outcome.stands_for,
-            "sentence": outcome.sentence, "results": outcome.results,
+    return {"job": dataclasses.asdict(outcome.job), "sentence": outcome.sentence,
+            "results": outcome.results,
             "connections": [dataclasses.asdict(rank.connections) for rank in outcome.ranks],
             "ledger_bytes": [rank.ledger_bytes for rank in outcome.ranks],
             "seen": {rank: dataclasses.asdict(seen) for rank, seen in sorted(outcome.seen.items())}}

@@ -25,15 +25,14 @@ import timed_sections  # noqa: E402
 MACHINE = {"processor": "P", "cores": 2, "system": "S", "time": "2026-01-02T03:04:05"}
 
 
-def line(rank=0, peers=(), connections=None, **ledger):
+def line(rank=0, peers=(), connections=(), **ledger):
     """A line of statistics. PEERS: (peer, channel, messages sent, bytes sent, messages received)."""
     names = ("peer", "channel", "messages_sent", "bytes_sent", "messages_received")
     record = {"format": 1, "rank": rank, "pid": 100 + rank, "peers": [dict(zip(names, peer))
                                                                      for peer in peers],
               "ledger": {name: {"current_bytes": 0, "peak_bytes": size}
-                         for name, size in ledger.items()}}
-    if connections is not None:
-        record["connections"] = connections
+                         for name, size in ledger.items()},
+              "connections": list(connections)}
     return json.dumps(record)
 
 
@@ -42,9 +41,9 @@ def rank(*arguments, **ledger):
 
 
 def outcome(table, pattern, count, configuration, said=(), options=(), results=(), sentence=None,
-            seen=None, stands_for=""):
+            seen=None):
     job = plan.Job(table, pattern, count, configuration, options)
-    return measure.Outcome(job, list(results), list(said), seen or {}, sentence, stands_for)
+    return measure.Outcome(job, list(results), list(said), seen or {}, sentence)
 
 
 def outcomes(*each):
@@ -52,17 +51,13 @@ def outcomes(*each):
 
 
 class Ranks(unittest.TestCase):
-    def test_without_connections_peers_with_traffic_count_once(self):
-        peers = [(1, "ud_send", 1, 8, 0), (1, "single_copy", 1, 8, 0), (2, "ud_send", 0, 0, 3),
-                 (3, "ud_send", 0, 0, 0), (0, "self", 5, 5, 5)]
-        self.assertEqual(rank(0, peers).connections, ranks.Connections(2, 2))
-
-    def test_connections_are_preferred(self):
+    def test_connections_are_the_sum_of_all_channels(self):
         stated = [{"channel": "rc_send", "now": 1, "most": 3, "opened": 4, "used": 2},
                   {"channel": "rc_fast_path", "now": 1, "most": 1, "opened": 1, "used": 1}]
-        self.assertEqual(rank(0, [(1, "ud_send", 1, 1, 1)], stated).connections,
-                         ranks.Connections(5, 3))
-        self.assertEqual(rank(0, [(1, "ud_send", 1, 1, 1)], []).connections, ranks.Connections(0, 0))
+        self.assertEqual(rank(0, [], stated).connections, ranks.Connections(5, 3))
+
+    def test_peers_by_datagrams_are_no_connections(self):
+        self.assertEqual(rank(0, [(1, "ud_send", 1, 1, 1)]).connections, ranks.Connections(0, 0))
 
     def test_the_ledger_is_the_sum_of_the_peaks(self):
         self.assertEqual(rank(0, endpoints=700, requests=24).memory_bytes, 724)
@@ -139,12 +134,11 @@ esac
         self.assertEqual(self.build.missing(of["hybrid"]), ["rc_rdma", "rc_fast_path", "channel.fast_paths_max"])
         self.assertEqual(self.build.missing(of["one_thread"]), ["progress.mode"])
 
-    def test_a_stand_in_only_while_something_is_missing(self):
-        of = configurations.BY_NAME
-        self.assertEqual(self.build.usable(of["on_demand"]), (of["on_demand"], []))
-        self.build.parameters, lacking = set(), ["channel.connections_max"]
-        self.assertEqual(self.build.usable(of["on_demand"]), (of["ud_copy"], lacking))
-        self.assertEqual(self.build.usable(of["static"]), (None, [*lacking, "channel.connect"]))
+    def test_a_job_that_lacks_something_is_left_out(self):
+        runner = measure.Measurement.__new__(measure.Measurement)
+        runner.build, found = self.build, measure.Outcomes()
+        runner.measure(plan.Job("progress", "pingpong", 2, "one_thread"), found)
+        self.assertEqual(found, measure.Outcomes({}, {("progress", "one_thread"): ["progress.mode"]}))
 
 
 class Running(unittest.TestCase):
@@ -180,8 +174,8 @@ class Running(unittest.TestCase):
 
 class Tables(unittest.TestCase):
     def test_connections_beside_the_paper(self):
-        said = [rank(0, [(1, "ud_send", 1, 1, 1), (2, "ud_send", 1, 1, 1)])] * 2
-        more = [rank(0, [(peer, "ud_send", 1, 1, 1) for peer in (1, 2, 3)])] * 2
+        said, more = ([rank(0, [], [{"channel": "rc_send", "opened": count, "used": count}])] * 2
+                      for count in (2, 3))
         section = sections.connections(outcomes(
             outcome("connections", "ring", 16, "on_demand", said, results=[("partners", [2.0])]),
             outcome("connections", "ring", 32, "on_demand", more, results=[("partners", [2.0])])))
@@ -270,13 +264,12 @@ class Tables(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_what_is_left_out_says_why(self):
-        found = outcomes(outcome("connections", "ring", 16, "on_demand", [rank(0)],
-                                 stands_for="on_demand"))
-        found.left_out = {("connections", "on_demand"): ["rc_send"], ("rdma", "a"): ["rc_rdma"],
-                          ("rdma", "b"): ["rc_rdma"]}
+        found = measure.Outcomes(left_out={
+            ("connections", "on_demand"): ["rc_send"], ("rdma", "a"): ["rc_rdma"],
+            ("rdma", "b"): ["rc_rdma"]})
         text = papers.left_out_text(found)
-        self.assertRegex(text, r"\| connections \| +datagrams \| +rc_send \| +on_demand \|")
-        self.assertRegex(text, r"\| +rdma \| +- \| +rc_rdma \| +a, b \|")
+        self.assertRegex(text, r"\| connections \| +rc_send \| +on_demand \|")
+        self.assertRegex(text, r"\| +rdma \| +rc_rdma \| +a, b \|")
         self.assertIn("NAS kernels", text)
 
     def test_files_are_written(self):
@@ -297,9 +290,6 @@ class Plan(unittest.TestCase):
         self.assertEqual(len({job.key for job in jobs}), len(jobs))
         self.assertLessEqual({job.configuration for job in jobs}, set(configurations.BY_NAME))
         self.assertEqual(len(configurations.BY_NAME), len(configurations.ALL))
-        for each in configurations.ALL:
-            if each.stand_in:
-                self.assertEqual(configurations.BY_NAME[each.stand_in].needs, ())
 
     def test_every_connection_count_of_the_paper_is_measured(self):
         measured = {(job.pattern, job.ranks) for job in plan.connections()}

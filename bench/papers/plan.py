@@ -19,7 +19,7 @@ PAIRS = (1, 2, 4, 8)
 FIRST_RANKS = 8
 PROGRESS = tuple(published.PROGRESS_US)
 PROGRESS_BYTES = (4, 4 * KIB)
-RDMA = tuple(f"rdma_{way}{inline}{chained}" for way in ("read", "write")
+RDMA = tuple(f"rdma_{way}{inline}{chained}" for way in ("get", "put")
              for inline in ("", "_not_inlined") for chained in ("", "_not_chained"))
 RENDEZVOUS = ("hybrid", "ud_copy", "streamed", "asked_for")
 RENDEZVOUS_BYTES = tuple(size * KIB for size in (2, 8, 32, 64, 96, 128, 129, 160, 256, 512))

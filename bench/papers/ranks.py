@@ -26,23 +26,19 @@ class Connections:
 
 @dataclasses.dataclass(frozen=True)
 class Rank:
-    """LEDGER_BYTES: the most that each account of the memory ledger held. STATED: connections by
-    channel, or None if the line says nothing of them."""
+    """LEDGER_BYTES: the most that each account of the memory ledger held. BY_CHANNEL: its connections,
+    by channel."""
     number: int
     pid: int
     traffic: tuple
     ledger_bytes: dict
-    stated: dict | None
+    by_channel: dict
 
     @property
     def connections(self):
         """All that it made."""
-        if self.stated is None:
-            # A library that knows no connections: peers with traffic stand for them.
-            peers = len({traffic.peer for traffic in self.traffic if traffic.is_used})
-            return Connections(peers, peers)
-        return Connections(sum(each.opened for each in self.stated.values()),
-                           sum(each.used for each in self.stated.values()))
+        return Connections(sum(each.opened for each in self.by_channel.values()),
+                           sum(each.used for each in self.by_channel.values()))
 
     def channel_count(self, channel):
         """Peers with traffic over CHANNEL."""
@@ -62,11 +58,9 @@ def read_rank(line):
                             peer["messages_received"])
                     for peer in record["peers"] if peer["peer"] != record["rank"])
     ledger = {name: account["peak_bytes"] for name, account in record["ledger"].items()}
-    stated = None
-    if "connections" in record:
-        stated = {each["channel"]: Connections(each["opened"], each["used"])
+    by_channel = {each["channel"]: Connections(each["opened"], each["used"])
                   for each in record["connections"]}
-    return Rank(record["rank"], record["pid"], traffic, ledger, stated)
+    return Rank(record["rank"], record["pid"], traffic, ledger, by_channel)
 
 
 def read_ranks(text):

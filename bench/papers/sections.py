@@ -90,20 +90,15 @@ def connections(outcomes):
         "what MG should stay near to. Papers: 004, table 2; all that it connects on demand is used."], [
             ["pattern", "ranks", "static: paper", "use", "ours", "use", "on demand: paper", "ours", "most",
              "goal", "trees: ours", "most", "goal", "partners"]])
-    stood_in = False
     for (pattern, ranks), (wanted, use) in published.CONNECTIONS.items():
         static, on_demand, trees = (outcomes.of("connections", pattern, ranks, name)
                                     for name in ("static", "on_demand", "on_demand_trees"))
         if not (static or on_demand or trees):
             continue
-        stood_in = stood_in or bool(on_demand and on_demand.stands_for)
         section.lines.append([
             pattern, str(ranks), str(ranks - 1), number(use), *connection_cells(static),
             number(wanted), *on_demand_cells(section, on_demand, wanted),
             *on_demand_cells(section, trees, wanted), partners(on_demand)])
-    if stood_in:
-        section.notes.append("\n**This build makes no connections:** peers with traffic by datagrams "
-                             "stand for them.")
     return section
 
 

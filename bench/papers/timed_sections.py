@@ -53,9 +53,8 @@ def initialization(outcomes):
 
 
 def shown_name(outcome):
-    """The configuration, whether another one was measured in its place, and whether it failed."""
-    return outcome.job.configuration + (" (by datagrams)" if outcome.stands_for else "") + (
-        " (failed)" if outcome.sentence else "")
+    """The configuration, and whether it failed."""
+    return outcome.job.configuration + (" (failed)" if outcome.sentence else "")
 
 
 def by_size(title, notes, table, name, combine, outcomes):
