@@ -95,18 +95,20 @@ class Build:
 
     def __init__(self, hawser):
         self.hawser = hawser
-        self.parameters = self.read_parameters()
+        said = self.read_info()
+        self.version = said["version"]
+        self.parameters = {each["name"] for each in said["parameters"]}
         self.channels = {}  # kind -> whether rules may name it
 
     def info(self, *options, **variables):
         return subprocess.run([str(self.hawser), "info", *options], capture_output=True, text=True,
                               timeout=HAWSER_SECONDS_MAX, env=clean_environment() | variables)
 
-    def read_parameters(self):
+    def read_info(self):
         run = self.info("--json")
         if run.returncode != 0:
             raise RuntimeError(f"hawser info --json: exit code {run.returncode}\n{run.stderr}")
-        return {each["name"] for each in json.loads(run.stdout)["parameters"]}
+        return json.loads(run.stdout)
 
     def has_channel(self, kind):
         if kind not in self.channels:

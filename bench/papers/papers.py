@@ -71,8 +71,9 @@ def page(outcomes, where, shown, names):
     goals = [goal for section in shown for goal in section.goals]
     parts = ["# The papers' tables, with Hawser", "",
              f"{where['processor']}, {where['cores']} cores, {where['system']}; {where['time'][:10]}; "
-             "one host, queue pairs of softrdma, MTU 4096. Counts and bytes compare with the papers; times were "
-             f"measured on other machines. {sum(goals)} of {len(goals)} goals met.", "",
+             f"Hawser {where['hawser']}; one host, queue pairs of softrdma, MTU 4096. Counts and bytes "
+             "compare with the papers; times were measured on other machines. "
+             f"{sum(goals)} of {len(goals)} goals met.", "",
              *[f"![{name}]({name}.svg)" for name in names], ""]
     parts += [text_of(section) for section in shown]
     return "\n".join([*parts, left_out_text(outcomes), failures_text(outcomes)]).rstrip() + "\n"
@@ -111,11 +112,12 @@ def main(arguments=None):
     if not jobs:
         parser.error(f"no job's name contains {' or '.join(options.only)}; they begin with "
                      + ", ".join(dict.fromkeys(job.table for job in plan.jobs())))
-    where = run.machine()
+    measurement = measure.Measurement(options.build.resolve())
+    where = run.machine() | {"hawser": measurement.build.version}
     run.print_machine(where)
     # A shell starts what it puts in the background with interrupts ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    outcomes = measure.Measurement(options.build.resolve()).measure_all(jobs, say)
+    outcomes = measurement.measure_all(jobs, say)
     shown = all_sections(outcomes)
     for section in shown:
         say(text_of(section))

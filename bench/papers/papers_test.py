@@ -22,7 +22,8 @@ import ranks  # noqa: E402
 import sections  # noqa: E402
 import timed_sections  # noqa: E402
 
-MACHINE = {"processor": "P", "cores": 2, "system": "S", "time": "2026-01-02T03:04:05"}
+MACHINE = {"processor": "P", "cores": 2, "system": "S", "time": "2026-01-02T03:04:05",
+           "hawser": "9.8.7"}
 
 
 def line(rank=0, peers=(), connections=(), **ledger):
@@ -115,7 +116,8 @@ class Builds(unittest.TestCase):
 
     SCRIPT = """#!/bin/sh
 case "$2" in
-  --json) echo '{"parameters": [{"name": "channel.connect"}, {"name": "channel.connections_max"}]}' ;;
+  --json) echo '{"version": "9.8.7",
+                 "parameters": [{"name": "channel.connect"}, {"name": "channel.connections_max"}]}' ;;
   --rules) case "$HAWSER_CHANNEL_SEND_RULES" in *rc_send*) exit 0 ;; *) exit 1 ;; esac ;;
 esac
 """
@@ -127,6 +129,9 @@ esac
         hawser.write_text(self.SCRIPT)
         hawser.chmod(hawser.stat().st_mode | stat.S_IXUSR)
         self.build = configurations.Build(hawser)
+
+    def test_its_version(self):
+        self.assertEqual(self.build.version, "9.8.7")
 
     def test_what_is_missing(self):
         of = configurations.BY_NAME
@@ -196,6 +201,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(section.lines[1][7:10], ["failed"] * 3)
         self.assertEqual(section.goals, [])
         text = papers.page(found, MACHINE, papers.all_sections(found), {})
+        self.assertIn("Hawser 9.8.7", text)
         self.assertIn("- connections cg 16 on_demand: exit code 1: why", text)
         self.assertIn("failed", text)
 
