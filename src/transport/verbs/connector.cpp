@@ -30,7 +30,7 @@ bool Connector::may_grant() {
   // A peer that has given up its last question asks anew; our grant still stands.
   const bool was_granted = connection_ != nullptr;
   if (!was_granted && (ending_ || !listener_.on_connection_asked())) return false;
-  connection_.reset();
+  if (was_granted) discard();
   if (make_connection()) return true;
   listener_.on_connection_withdrawn();
   return false;
@@ -98,12 +98,15 @@ void Connector::begin_to_close() {
 
 void Connector::break_off() {
   if (!connection_) return;
+  discard();
+  listener_.on_connection_broken();
+}
+
+void Connector::discard() {
   connection_->break_now();
   // What was done before is not to be taken for undone, and what has come is not to be lost.
-  while (services_.reliable->poll()) {
-  }
+  services_.reliable->poll_all();
   connection_.reset();
-  listener_.on_connection_broken();
 }
 
 void Connector::end() {

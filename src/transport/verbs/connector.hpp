@@ -74,6 +74,8 @@ class Connector {
   void begin_to_close();
   void end();
   void break_off();
+  /// Ends the connection at once.
+  void discard();
   void send(const HandshakeMessage& message);
   void note_timed();
 

@@ -13,7 +13,6 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "transport/verbs/connection.hpp"
 #include "transport/verbs/fast_ring.hpp"
@@ -58,7 +57,7 @@ class FastPath {
   void say_asleep(bool is_asleep);
 
   void on_message(FastPathMessage::Kind kind, const FastPathMessage& message);
-  /// Everything that the peer wrote before it ended its ring was taken.
+  /// The peer has ended its ring: what it wrote before is there.
   [[nodiscard]] bool is_ended_by_peer() const { return is_ended_by_peer_; }
   void drop_reader();
 

@@ -92,13 +92,19 @@ std::uint32_t ReliableQueues::window() const {
 
 bool ReliableQueues::poll() {
   if (connections_.empty()) return false;
-  std::array<ibv_wc, 16> found;
-  const int count = ibv_poll_cq(completions_.get(), static_cast<int>(found.size()), found.data());
+  std::array<ibv_wc, completions_per_poll_max> found;
+  const int count = ibv_poll_cq(completions_.get(), completions_per_poll_max, found.data());
   if (count <= 0) return false;
   for (const ibv_wc& completion : std::span(found).first(static_cast<std::size_t>(count)))
     on_completion(completion);
   for (const auto& receives : receives_) receives->repost();
   return true;
+}
+
+void ReliableQueues::poll_all() {
+  const int polls_max = completions_->cqe / completions_per_poll_max + 1;
+  for (int i = 0; i < polls_max && poll(); ++i) {
+  }
 }
 
 void ReliableQueues::on_completion(const ibv_wc& completion) {

@@ -46,6 +46,8 @@ class ReliableQueues {
   /// Tells connections and their owners what has come and left; true if anything has. A queue pair
   /// must not end before all that was taken: its receive buffers would be lost.
   bool poll();
+  /// The same for all that is reported now.
+  void poll_all();
   void arm();
   /// The wr_id of request NUMBER of a connection.
   static constexpr std::uint64_t id_of_sent(std::uint64_t number) {
@@ -58,6 +60,7 @@ class ReliableQueues {
   [[nodiscard]] std::size_t inline_bytes_max() const { return inline_bytes_max_; }
 
  private:
+  static constexpr int completions_per_poll_max = 16;
   static constexpr std::uint64_t sent_tag = 2;  // those before are the priorities of receives
 
   ReliableQueues(const Port& port, const Settings& settings) : port_(port), settings_(settings) {}
