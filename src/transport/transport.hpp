@@ -15,6 +15,7 @@
 // Threads:   everything under the lane lock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -79,6 +80,10 @@ constexpr bool keeps_frames(ChannelKind kind) {
 /// The kinds that a peer has to earn. What is built upon another one stands behind it.
 inline constexpr std::array earned_kinds = {ChannelKind::ring, ChannelKind::rc_send,
                                             ChannelKind::rc_fast_path};
+/// The place of KIND, one of them, among earned_kinds.
+constexpr std::size_t earned_index(ChannelKind kind) {
+  return static_cast<std::size_t>(std::ranges::find(earned_kinds, kind) - earned_kinds.begin());
+}
 /// One channel of KIND serves both directions, whoever asked for it, and either side ends it.
 constexpr bool is_mutual(ChannelKind kind) { return kind == ChannelKind::rc_send; }
 

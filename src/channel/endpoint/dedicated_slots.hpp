@@ -5,10 +5,8 @@
 // Ownership: borrows endpoints, as Slots. Threads: the lane lock.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <limits>
-#include <utility>
 
 #include "channel/policy/policy.hpp"
 #include "channel/policy/slots.hpp"
@@ -41,12 +39,9 @@ class DedicatedSlots {
   static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
   [[nodiscard]] const Sides& of(ChannelKind kind) const {
-    const auto* const place = std::ranges::find(transport::earned_kinds, kind);
-    return kinds_.at(static_cast<std::size_t>(place - transport::earned_kinds.begin()));
+    return kinds_.at(transport::earned_index(kind));
   }
-  [[nodiscard]] Sides& of(ChannelKind kind) {
-    return const_cast<Sides&>(std::as_const(*this).of(kind));
-  }
+  [[nodiscard]] Sides& of(ChannelKind kind) { return kinds_.at(transport::earned_index(kind)); }
 
   std::array<Sides, transport::earned_kinds.size()> kinds_;
 };

@@ -153,11 +153,6 @@ void Endpoint::on_undelivered(transport::ChannelSet kinds) {
   expect(assurance_->deadline_ns());
 }
 
-Endpoint::Earning& Endpoint::earning(ChannelKind kind) {
-  const auto* const place = std::ranges::find(transport::earned_kinds, kind);
-  return earnings_.at(static_cast<std::size_t>(place - transport::earned_kinds.begin()));
-}
-
 std::uint64_t Endpoint::activity() const {
   std::uint64_t messages = messages_;
   for (const base::ChannelCounters& each : received_) messages += each.messages;

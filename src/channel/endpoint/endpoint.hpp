@@ -236,7 +236,7 @@ class Endpoint {
   void drop_sent();
   void on_undelivered(transport::ChannelSet kinds);
 
-  Earning& earning(ChannelKind kind);
+  Earning& earning(ChannelKind kind) { return earnings_.at(transport::earned_index(kind)); }
   /// The policy shall look at this peer again at MESSAGES, if not before.
   void look_again_at(std::uint64_t messages) {
     next_look_messages_ = std::min(next_look_messages_, messages);

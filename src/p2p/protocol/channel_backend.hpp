@@ -111,6 +111,15 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
     }
   }
 
+  /// Sends PEER a frame that has but MESSAGE, now or later.
+  template <class T>
+  void tell(channel::Endpoint& peer, wire::FrameClass frame_class, const T& message) {
+    peer.send(static_cast<std::uint8_t>(frame_class),
+              sizeof(channel::FramePrefix) + sizeof(message),
+              [&](std::byte* body) { wire::put(body, message); });
+    endpoints_.note_waiting(peer);
+  }
+
   // send.cpp
   channel::Endpoint& endpoint_of(const Envelope& envelope);
   channel::Endpoint& find_endpoint(Comm& comm, int peer);
@@ -154,7 +163,6 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void ask_for_frames(ReceiveRequest& request);
   bool copy_chunk(ReceiveRequest& request);
   void complete_fetch(ReceiveRequest& request);
-  void send_finished(channel::Endpoint& endpoint, std::uint64_t token);
   void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
   void on_data(channel::Endpoint& from, channel::ChannelKind kind, std::span<const std::byte> body);
   void complete_by_frames(ReceiveRequest& request);

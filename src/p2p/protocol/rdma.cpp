@@ -21,21 +21,20 @@ using wire::Offer;
 
 namespace {
 
-/// Where the packed data lies in our memory; 0 if it does not.
-std::uint64_t address_of(const SendRequest& request) {
-  if (request.copy) return reinterpret_cast<std::uint64_t>(request.copy.get());
-  const ConstBuffer& buffer = request.buffer;
+/// Where the packed data of BUFFER lies in our memory; 0 if it does not.
+template <class AnyBuffer>
+std::uint64_t address_of(const AnyBuffer& buffer) {
   return buffer.type->is_dense()
              ? reinterpret_cast<std::uint64_t>(first_byte(buffer.data, *buffer.type))
              : 0;
 }
 
-std::uint64_t address_of(const ReceiveRequest& request) {
-  const Buffer& buffer = request.buffer;
-  return buffer.type->is_dense()
-             ? reinterpret_cast<std::uint64_t>(first_byte(buffer.data, *buffer.type))
-             : 0;
+std::uint64_t address_of(const SendRequest& request) {
+  return request.copy ? reinterpret_cast<std::uint64_t>(request.copy.get())
+                      : address_of(request.buffer);
 }
+
+std::uint64_t address_of(const ReceiveRequest& request) { return address_of(request.buffer); }
 
 }  // namespace
 
@@ -134,7 +133,8 @@ void ChannelBackend::end_get(const Transfer& transfer, bool was_done) {
     ask_for_frames(request);
   } else {
     request.received += transfer.bytes;
-    if (!transfer.is_chained) send_finished(*transfer.peer, request.peer_token);
+    if (!transfer.is_chained)
+      tell(*transfer.peer, FrameClass::finished, wire::Finished{request.peer_token});
     request.finish();
   }
   let_go(request);
@@ -180,10 +180,7 @@ void ChannelBackend::offer_blocks(ReceiveRequest& request) {
     put.open.push_back(
         {put.next, bytes, 0, held ? std::move(*held) : nullptr, peer.link().operations_epoch()});
     put.next += bytes;
-    peer.send(static_cast<std::uint8_t>(FrameClass::clear_to_put),
-              sizeof(channel::FramePrefix) + sizeof(clear),
-              [&](std::byte* body) { wire::put(body, clear); });
-    endpoints_.note_waiting(peer);
+    tell(peer, FrameClass::clear_to_put, clear);
   }
 }
 
@@ -223,13 +220,8 @@ void ChannelBackend::end_put(const Transfer& transfer, bool was_done) {
     send_by_frames(request, transfer.offset, transfer.bytes);
     return;
   }
-  if (!transfer.is_chained) {
-    const wire::PutDone done{request.peer_token, transfer.offset};
-    transfer.peer->send(static_cast<std::uint8_t>(FrameClass::put_done),
-                        sizeof(channel::FramePrefix) + sizeof(done),
-                        [&](std::byte* body) { wire::put(body, done); });
-    endpoints_.note_waiting(*transfer.peer);
-  }
+  if (!transfer.is_chained)
+    tell(*transfer.peer, FrameClass::put_done, wire::PutDone{request.peer_token, transfer.offset});
   request.sent += transfer.bytes;
   if (request.sent >= request.total) complete_send(request);
 }

@@ -297,10 +297,7 @@ void ChannelBackend::return_credit(Endpoint& from, std::size_t payload_bytes) {
   if (from.credit_to_return < settings_.credit_bytes / 4) return;
   const wire::Credit credit{static_cast<std::uint64_t>(from.credit_to_return)};
   from.credit_to_return = 0;
-  from.send(static_cast<std::uint8_t>(FrameClass::credit),
-            sizeof(channel::FramePrefix) + sizeof(credit),
-            [&](std::byte* body) { wire::put(body, credit); });
-  endpoints_.note_waiting(from);
+  tell(from, FrameClass::credit, credit);
 }
 
 }  // namespace hawser::p2p

@@ -124,15 +124,8 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
 }
 
 void ChannelBackend::complete_fetch(ReceiveRequest& request) {
-  send_finished(*request.endpoint, request.peer_token);
+  tell(*request.endpoint, FrameClass::finished, wire::Finished{request.peer_token});
   request.finish();
-}
-
-void ChannelBackend::send_finished(Endpoint& endpoint, std::uint64_t token) {
-  endpoint.send(static_cast<std::uint8_t>(FrameClass::finished),
-                sizeof(channel::FramePrefix) + sizeof(wire::Finished),
-                [&](std::byte* body) { wire::put(body, wire::Finished{token}); });
-  endpoints_.note_waiting(endpoint);
 }
 
 /// Copies the next chunk; true if the request needs no further chunk from here.
@@ -173,11 +166,8 @@ bool ChannelBackend::copy_chunk(ReceiveRequest& request) {
 void ChannelBackend::ask_for_frames(ReceiveRequest& request) {
   request.retain();  // until the last data frame
   request.token = receives_by_frames_.insert(&request);
-  const wire::ClearToSend frame{request.peer_token, request.token, request.received};
-  request.endpoint->send(static_cast<std::uint8_t>(FrameClass::clear_to_send),
-                         sizeof(channel::FramePrefix) + sizeof(frame),
-                         [&](std::byte* body) { wire::put(body, frame); });
-  endpoints_.note_waiting(*request.endpoint);
+  tell(*request.endpoint, FrameClass::clear_to_send,
+       wire::ClearToSend{request.peer_token, request.token, request.received});
 }
 
 void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, std::span<const std::byte> body) {

@@ -3,7 +3,8 @@
 #include <endian.h>
 
 #include <algorithm>
-#include <random>
+
+#include "platform/file.hpp"
 
 namespace hawser::transport::verbs {
 
@@ -23,6 +24,23 @@ constexpr std::uint8_t not_ready_retries = 7;
 constexpr std::uint8_t not_ready_timer = 1;
 
 constexpr int access_of_peers = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+ibv_sge piece_of(std::byte* frame, std::size_t bytes) {
+  return {reinterpret_cast<std::uint64_t>(frame), static_cast<std::uint32_t>(bytes),
+          SendBuffers::local_key(frame)};
+}
+/// Of memory that is not registered, and short enough to be copied at once.
+ibv_sge piece_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<std::uint64_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()),
+          0};
+}
+
+ibv_send_wr write_request(std::uint64_t to, std::uint32_t key) {
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.wr.rdma = {.remote_addr = to, .rkey = key};
+  return request;
+}
 
 }  // namespace
 
@@ -47,8 +65,8 @@ Connection::Connection(ReliableQueues& queues, SendBuffers& buffers, std::uint32
       work_{PostedWork(static_cast<std::size_t>(queues.settings().rc_queue_depth)),
             PostedWork(static_cast<std::size_t>(queues.settings().rc_queue_depth))} {
   // No secret: it keeps packets of an earlier connection from being taken for this one's.
-  std::random_device random;
-  for (std::uint32_t& first : first_packets_) first = random() & 0xff'ffffU;
+  for (std::uint32_t& first : first_packets_)
+    first = static_cast<std::uint32_t>(platform::random_number()) & 0xff'ffffU;
 }
 
 Connection::~Connection() {
@@ -135,9 +153,14 @@ unsigned Connection::report_flag(Priority priority) const {
   return is_due ? IBV_SEND_SIGNALED : 0;
 }
 
-void Connection::post(Priority priority, ibv_send_wr& request, const Posted& posted) {
+/// Posts REQUEST about PIECE, which is copied at once where it is short.
+void Connection::post(Priority priority, ibv_send_wr request, ibv_sge piece, const Posted& posted) {
   request.wr_id = ReliableQueues::id_of_sent(work_[priority].next());
+  request.sg_list = &piece;
+  request.num_sge = piece.length > 0 ? 1 : 0;
   request.send_flags |= report_flag(priority);
+  if (piece.length > 0 && piece.length <= queues_.inline_bytes_max())
+    request.send_flags |= IBV_SEND_INLINE;
   if (posted.frame != nullptr) SendBuffers::note_posted(posted.frame);
   work_[priority].add(posted);
   ibv_send_wr* refused = nullptr;
@@ -146,53 +169,28 @@ void Connection::post(Priority priority, ibv_send_wr& request, const Posted& pos
 }
 
 void Connection::send(std::byte* frame, std::size_t bytes) {
-  ibv_sge piece{reinterpret_cast<std::uint64_t>(frame), static_cast<std::uint32_t>(bytes),
-                SendBuffers::local_key(frame)};
   ibv_send_wr request{};
-  request.sg_list = &piece;
-  request.num_sge = 1;
   request.opcode = IBV_WR_SEND;
-  if (bytes <= queues_.inline_bytes_max()) request.send_flags |= IBV_SEND_INLINE;
-  if (bytes >= reported_bytes) request.send_flags |= IBV_SEND_SIGNALED;
-  post(priority_of(bytes), request, {.frame = frame});
+  if (bytes >= reported_bytes) request.send_flags = IBV_SEND_SIGNALED;
+  post(priority_of(bytes), request, piece_of(frame, bytes), {.frame = frame});
 }
 
 bool Connection::send_control(std::uint32_t kind, std::span<const std::byte> body) {
   if (work_[high].is_full()) return false;
-  ibv_sge piece{reinterpret_cast<std::uint64_t>(body.data()),
-                static_cast<std::uint32_t>(body.size()), 0};
   ibv_send_wr request{};
-  request.sg_list = &piece;
-  request.num_sge = 1;
   request.opcode = IBV_WR_SEND_WITH_IMM;
   request.imm_data = htobe32(kind);
-  request.send_flags = IBV_SEND_INLINE;
-  post(high, request, {});
+  post(high, request, piece_of(body), {});
   return true;
 }
 
 void Connection::write(std::byte* frame, std::size_t bytes, std::uint64_t to, std::uint32_t key) {
-  ibv_sge piece{reinterpret_cast<std::uint64_t>(frame), static_cast<std::uint32_t>(bytes),
-                SendBuffers::local_key(frame)};
-  ibv_send_wr request{};
-  request.sg_list = &piece;
-  request.num_sge = 1;
-  request.opcode = IBV_WR_RDMA_WRITE;
-  if (bytes <= queues_.inline_bytes_max()) request.send_flags |= IBV_SEND_INLINE;
-  request.wr.rdma = {.remote_addr = to, .rkey = key};
-  post(high, request, {.frame = frame});
+  post(high, write_request(to, key), piece_of(frame, bytes), {.frame = frame});
 }
 
 bool Connection::write_word(std::uint32_t word, std::uint64_t to, std::uint32_t key) {
   if (work_[high].is_full()) return false;
-  ibv_sge piece{reinterpret_cast<std::uint64_t>(&word), sizeof(word), 0};
-  ibv_send_wr request{};
-  request.sg_list = &piece;
-  request.num_sge = 1;
-  request.opcode = IBV_WR_RDMA_WRITE;
-  request.send_flags = IBV_SEND_INLINE;
-  request.wr.rdma = {.remote_addr = to, .rkey = key};
-  post(high, request, {});
+  post(high, write_request(to, key), piece_of(std::as_bytes(std::span(&word, 1))), {});
   return true;
 }
 
@@ -214,8 +212,7 @@ bool Connection::start(const Operation& operation) {
 void Connection::flush(std::byte* frame, std::size_t bytes) {
   if (frame != nullptr) {
     Chained& chained = chain_.emplace_back();
-    chained.piece = {reinterpret_cast<std::uint64_t>(frame), static_cast<std::uint32_t>(bytes),
-                     SendBuffers::local_key(frame)};
+    chained.piece = piece_of(frame, bytes);
     chained.request.opcode = IBV_WR_SEND;
     chained.request.num_sge = 1;
     // Behind reads: what they bring must be here before the peer hears that it was taken.
@@ -275,7 +272,7 @@ bool Connection::drain() {
     request.imm_data = htobe32(static_cast<std::uint32_t>(FastPathMessage::Kind::drained));
     request.send_flags = IBV_SEND_SIGNALED;
     has_marked_[priority] = true;
-    post(priority, request, {});
+    post(priority, request, {}, {});
   }
   return is_drained || is_broken_;
 }

@@ -90,7 +90,7 @@ class Connection {
   }
   bool make_ready(Priority priority);
   bool connect(Priority priority, const ConnectionMessage& peer);
-  void post(Priority priority, ibv_send_wr& request, const Posted& posted);
+  void post(Priority priority, ibv_send_wr request, ibv_sge piece, const Posted& posted);
   [[nodiscard]] unsigned report_flag(Priority priority) const;
   void end(const Posted& posted, bool was_done);
   void end_all(PostedWork& work);

@@ -1,7 +1,8 @@
 #include "transport/verbs/datagrams.hpp"
 
-#include <algorithm>
 #include <array>
+
+#include "transport/verbs/receive_requests.hpp"
 
 namespace hawser::transport::verbs {
 
@@ -74,41 +75,16 @@ Result<void> Datagrams::make_queues() {
 }
 
 Result<void> Datagrams::make_ready() {
-  ibv_qp_attr attributes{};
-  attributes.qp_state = IBV_QPS_INIT;
-  attributes.port_num = port_.number;
-  attributes.qkey = queue_key;
-  if (ibv_modify_qp(queue_pair_.get(), &attributes,
-                    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) != 0)
-    return refusal("to initialise the datagram queue pair");
+  HAWSER_TRY(port_.open_datagram_queue_pair(*queue_pair_, queue_key));
   post_receives(waiting_);
-  attributes.qp_state = IBV_QPS_RTR;
-  if (ibv_modify_qp(queue_pair_.get(), &attributes, IBV_QP_STATE) != 0)
-    return refusal("to receive by the datagram queue pair");
-  attributes.qp_state = IBV_QPS_RTS;
-  if (ibv_modify_qp(queue_pair_.get(), &attributes, IBV_QP_STATE | IBV_QP_SQ_PSN) != 0)
-    return refusal("to send by the datagram queue pair");
   return {};
 }
 
 void Datagrams::post_receives(std::span<Buffer* const> buffers) {
-  while (!buffers.empty()) {
-    std::array<ibv_recv_wr, completions_per_poll_max> requests{};
-    std::array<ibv_sge, completions_per_poll_max> pieces{};
-    const std::size_t count = std::min(buffers.size(), requests.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      pieces[i] = {reinterpret_cast<std::uint64_t>(buffers[i]->data()),
-                   static_cast<std::uint32_t>(receive_bytes_),
-                   PortRegistrar::local_key(buffers[i]->handle())};
-      requests[i].wr_id = reinterpret_cast<std::uint64_t>(buffers[i]);
-      requests[i].sg_list = &pieces[i];
-      requests[i].num_sge = 1;
-      requests[i].next = i + 1 < count ? &requests[i + 1] : nullptr;
-    }
+  post_receive_requests(buffers, receive_bytes_, 0, [this](ibv_recv_wr* requests) {
     ibv_recv_wr* refused = nullptr;
-    ibv_post_recv(queue_pair_.get(), requests.data(), &refused);
-    buffers = buffers.subspan(count);
-  }
+    ibv_post_recv(queue_pair_.get(), requests, &refused);
+  });
 }
 
 bool Datagrams::post(std::byte* frame, std::size_t bytes, ibv_ah* to, std::uint32_t queue_pair) {

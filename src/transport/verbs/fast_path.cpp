@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "platform/file.hpp"
+
 namespace hawser::transport::verbs {
 
 namespace {
@@ -116,9 +118,8 @@ bool FastPath::make_reader(bool has_checksums) {
   const Settings& settings = services_.settings;
   const std::size_t slot = slot_bytes_for(static_cast<std::size_t>(settings.fast_path_bytes));
   const std::size_t bytes = slot * static_cast<std::size_t>(settings.fast_path_slots);
-  constexpr std::size_t alignment = 4096;
-  const std::size_t pages = (bytes + alignment - 1) / alignment * alignment;
-  ring_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, pages)));
+  const std::size_t pages = platform::round_to_pages(bytes);
+  ring_.reset(static_cast<std::byte*>(std::aligned_alloc(platform::page_bytes(), pages)));
   if (!ring_) return false;
   std::memset(ring_.get(), 0, pages);
   region_.reset(ibv_reg_mr(services_.port.protection_domain.get(), ring_.get(), bytes,

@@ -97,6 +97,23 @@ Error refusal(std::string_view what) {
                fmt::format("the adapter refuses {}: {}", what, std::strerror(errno)));
 }
 
+Result<void> Port::open_datagram_queue_pair(ibv_qp& queue_pair, std::uint32_t queue_key) const {
+  ibv_qp_attr attributes{};
+  // ibv_modify_qp returns what others leave in errno.
+  const auto enter = [&](ibv_qp_state state, int given) {
+    attributes.qp_state = state;
+    errno = ibv_modify_qp(&queue_pair, &attributes, IBV_QP_STATE | given);
+    return errno == 0;
+  };
+  attributes.port_num = number;
+  attributes.qkey = queue_key;
+  if (!enter(IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY))
+    return refusal("to initialise a datagram queue pair");
+  if (!enter(IBV_QPS_RTR, 0)) return refusal("to receive by a datagram queue pair");
+  if (!enter(IBV_QPS_RTS, IBV_QP_SQ_PSN)) return refusal("to send by a datagram queue pair");
+  return {};
+}
+
 ibv_ah_attr Port::route_to(const PortAddress& peer) const {
   ibv_ah_attr attributes{};
   attributes.port_num = number;

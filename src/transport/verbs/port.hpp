@@ -37,6 +37,10 @@ struct Port {
   /// The port of SETTINGS: of the device that it names, or the first that is active.
   static Result<Port> open(const Settings& settings);
 
+  /// Takes QUEUE_PAIR, a new one for datagrams or one that was reset, to where it receives what
+  /// has QUEUE_KEY and can send.
+  [[nodiscard]] Result<void> open_datagram_queue_pair(ibv_qp& queue_pair,
+                                                      std::uint32_t queue_key) const;
   /// Where PEER is.
   [[nodiscard]] ibv_ah_attr route_to(const PortAddress& peer) const;
   /// How PEER is reached; null where the adapter refuses.

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <new>
 
+#include "transport/verbs/fast_ring.hpp"
+
 namespace hawser::transport::verbs {
 
 namespace {
 
-constexpr std::size_t trailer_bytes = 16;
-
 memory::BufferPoolSettings pool_of(std::size_t frame_bytes, std::size_t per_slab,
                                    std::size_t slabs_max) {
   return {.account = memory::Account::network_buffers,
-          .buffer_bytes =
-              sizeof(SendBuffers::Note) + sizeof(DatagramHeader) + frame_bytes + trailer_bytes,
+          .buffer_bytes = sizeof(SendBuffers::Note) + sizeof(DatagramHeader) + frame_bytes +
+                          sizeof(SlotTrailer),
           .slab_buffers = per_slab,
           .slabs_max = slabs_max};
 }

@@ -1,7 +1,8 @@
 #include "transport/verbs/shared_receives.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include "transport/verbs/receive_requests.hpp"
 
 namespace hawser::transport::verbs {
 
@@ -69,24 +70,10 @@ void SharedReceives::repost() {
 }
 
 void SharedReceives::post(std::span<Buffer* const> buffers) {
-  while (!buffers.empty()) {
-    constexpr std::size_t requests_per_post = 16;
-    std::array<ibv_recv_wr, requests_per_post> requests{};
-    std::array<ibv_sge, requests_per_post> pieces{};
-    const std::size_t count = std::min(buffers.size(), requests.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      pieces[i] = {reinterpret_cast<std::uint64_t>(buffers[i]->data()),
-                   static_cast<std::uint32_t>(shape_.frame_bytes),
-                   PortRegistrar::local_key(buffers[i]->handle())};
-      requests[i].wr_id = reinterpret_cast<std::uint64_t>(buffers[i]) + tag_;
-      requests[i].sg_list = &pieces[i];
-      requests[i].num_sge = 1;
-      requests[i].next = i + 1 < count ? &requests[i + 1] : nullptr;
-    }
+  post_receive_requests(buffers, shape_.frame_bytes, tag_, [this](ibv_recv_wr* requests) {
     ibv_recv_wr* refused = nullptr;
-    ibv_post_srq_recv(queue_.get(), requests.data(), &refused);
-    buffers = buffers.subspan(count);
-  }
+    ibv_post_srq_recv(queue_.get(), requests, &refused);
+  });
 }
 
 }  // namespace hawser::transport::verbs

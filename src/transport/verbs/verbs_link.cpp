@@ -38,7 +38,7 @@ void VerbsLink::open(AddressHandle to, std::uint32_t queue_pair, std::uint8_t mt
 
 std::size_t VerbsLink::frame_bytes_max(ChannelKind kind) const {
   if (kind == ChannelKind::ud_send) return datagram_frame_bytes_max_;
-  const Connection* const connection = connector_ ? connector_->open() : nullptr;
+  const Connection* const connection = open_connection();
   if (connection == nullptr) return 0;
   const std::size_t eager = connection->frame_bytes_max(Connection::high);
   switch (kind) {
@@ -181,12 +181,12 @@ Result<std::unique_ptr<HeldMemory>> VerbsLink::hold(std::uint64_t address, std::
 }
 
 bool VerbsLink::start(const Operation& operation) {
-  Connection* const connection = connector_ ? connector_->open() : nullptr;
+  Connection* const connection = open_connection();
   return connection != nullptr && connection->start(operation);
 }
 
 std::uint32_t VerbsLink::operations_epoch() const {
-  const Connection* const connection = connector_ ? connector_->open() : nullptr;
+  const Connection* const connection = open_connection();
   return connection == nullptr ? 0 : connection->number();
 }
 

@@ -66,6 +66,10 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   static constexpr std::uint32_t large_frames_max = 2;  // that were not released yet
 
   Connector& connector();
+  /// Null unless frames can be sent by one.
+  [[nodiscard]] Connection* open_connection() const {
+    return connector_ ? connector_->open() : nullptr;
+  }
   [[nodiscard]] bool has_room(ChannelKind kind, std::size_t bytes);
   bool post_datagram(std::byte* frame, std::size_t bytes, const DatagramHeader& header);
   bool post_frame(std::byte* frame, std::size_t bytes);

@@ -17,9 +17,6 @@ class ZeroCopyQueuePair {
  public:
   explicit ZeroCopyQueuePair(const Port& port) : port_(&port) {}
 
-  /// What an adapter of PORT said by errno when it was asked for WHAT.
-  static Error refusal(const Port& port, const char* what);
-
   [[nodiscard]] ibv_qp* get() const { return queue_pair_.get(); }
   [[nodiscard]] bool exists() const { return queue_pair_ != nullptr; }
 
@@ -36,7 +33,6 @@ class ZeroCopyQueuePair {
   bool change_key(std::uint32_t queue_key);
   Result<void> make_ready(std::uint32_t queue_key);
   bool modify(ibv_qp_attr& attributes, int given);
-  Error give_up(const char* what);
 
   const Port* port_;
   QueuePair queue_pair_;

@@ -56,7 +56,7 @@ Result<void> ZeroCopyReceiver::make_resources() {
   const std::uint32_t entries = settings_.queue_pairs_max * settings_.receive_depth;
   completions_.reset(
       ibv_create_cq(port_.context.get(), static_cast<int>(entries), nullptr, channel_, 0));
-  if (!completions_) return ZeroCopyQueuePair::refusal(port_, "a completion queue");
+  if (!completions_) return refusal("a completion queue");
   return {};
 }
 
@@ -108,7 +108,7 @@ Result<ClearToSend> ZeroCopyReceiver::begin(std::uint64_t owner, const Destinati
 Result<ClearToSend> ZeroCopyReceiver::open_batch(Slot& slot, std::uint64_t now_ns) {
   const IncomingSegments::Batch batch = slot.segments.open_batch(now_ns);
   if (!post_receives(slot, batch)) {
-    Error error = ZeroCopyQueuePair::refusal(port_, "receives");
+    Error error = refusal("receives");
     abandon(slot);
     return error;
   }

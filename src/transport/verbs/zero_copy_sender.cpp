@@ -33,7 +33,7 @@ Result<void> ZeroCopySender::make_queues() {
   if (!completions_) {
     completions_.reset(ibv_create_cq(port_.context.get(), static_cast<int>(settings_.send_depth),
                                      nullptr, channel_, 0));
-    if (!completions_) return ZeroCopyQueuePair::refusal(port_, "a completion queue");
+    if (!completions_) return refusal("a completion queue");
   }
   HAWSER_TRY(queue_pair_.make(completions_.get(), {.max_send_wr = settings_.send_depth,
                                                    .max_recv_wr = 1,
