@@ -53,6 +53,8 @@ ALL = (
     Configuration("on_demand", rules(SENT, AT_ONCE, **CONNECTED), RC),
     Configuration("on_demand_trees", rules(SENT, AT_ONCE, **CONNECTED) | TREES, RC),
     Configuration("static", rules(SENT, AT_ONCE, **CONNECTED) | STATIC, RC + AT_START),
+    Configuration("client_server", rules(SENT, AT_ONCE, **CONNECTED)
+                  | {"HAWSER_CHANNEL_CONNECT": "client_server"}, RC + AT_START),
     # As it comes.
     Configuration("hybrid", {}, FULL),
     # Whoever talks is connected: by one channel, with buffers that all peers share, or with buffers for

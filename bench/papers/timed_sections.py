@@ -37,7 +37,8 @@ def initialization(outcomes):
     """MPI_Init by ranks."""
     section = Section("Time of MPI_Init, ms", [
         "The median of all ranks and jobs, and the slowest rank. Paper 004, figure 5: on demand it takes "
-        "less than with all connections made beforehand."],
+        "less than with all connections made beforehand, and these less as peers (static) than as "
+        "clients and servers."],
                       [["ranks", "configuration", "jobs", "median", "slowest"]])
     for ranks in plan.PAIR_RANKS:
         for name in plan.INIT_CONFIGURATIONS:

@@ -13,7 +13,7 @@ Result<std::unique_ptr<Process>> Process::create(std::unique_ptr<Surroundings> s
   std::unique_ptr<Process> process(
       new Process(std::move(surroundings), settings, std::move(*policy), *types.find(byte_handle)));
   HAWSER_TRY(process->open_transports());
-  if (settings.channel.connect == "static") process->connect_to_all();
+  if (settings.channel.connects_at_start()) process->connect_to_all();
   return process;
 }
 
@@ -56,15 +56,27 @@ Result<void> Process::open_transports() {
   return {};
 }
 
+/// As clients and servers, each waits for one connection before it asks for the next; as peers, all
+/// ask all others at once (the two ways to start of MPI over VIA).
 void Process::connect_to_all() {
-  {
+  const std::uint32_t self = placement().self.index;
+  const auto connect_to = [&](std::uint32_t index) {
     const p2p::LaneLock lock(engine_);
-    endpoints_.connect_to(placement().size);
-  }
-  engine_.wait_until([&] {
-    const p2p::LaneLock lock(engine_);
-    return endpoints_.is_connected();
-  });
+    if (index != self) endpoints_.connect_to(index);
+  };
+  const auto wait_for = [&](std::uint32_t index) {
+    engine_.wait_until([&] {
+      const p2p::LaneLock lock(engine_);
+      return index == self || endpoints_.is_connected_to(index);
+    });
+  };
+  if (settings_.channel.connect == "client_server")
+    for (std::uint32_t server = 0; server < self; ++server) {
+      connect_to(server);
+      wait_for(server);
+    }
+  for (std::uint32_t index = 0; index < placement().size; ++index) connect_to(index);
+  for (std::uint32_t index = 0; index < placement().size; ++index) wait_for(index);
 }
 
 bool Process::is_same_host(const base::Identity& process) const {

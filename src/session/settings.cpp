@@ -196,11 +196,13 @@ void register_connections(base::ParameterRegistry& registry, channel::PolicySett
                 .unit = "connections",
                 .min = 0,
                 .max = 65536});
-  registry.add("channel.connect", &channel.connect,
-               {.sentence = "on_demand: peers earn connections; static: everyone gets one before "
-                            "MPI_Init returns, whatever the limit, for comparison.",
-                .allowed = {"on_demand", "static"},
-                .handling = same_in_job});
+  registry.add(
+      "channel.connect", &channel.connect,
+      {.sentence = "on_demand: peers earn connections; for comparison, everyone gets one "
+                   "before MPI_Init returns, whatever the limit: static, all at once; "
+                   "client_server, one after another, where who has the higher number asks.",
+       .allowed = {"on_demand", "static", "client_server"},
+       .handling = same_in_job});
   registry.add("channel.fast_paths_max", &channel.fast_paths_max,
                {.sentence = "Connected peers whose memory a process writes small frames into, and "
                             "as many that write into its own, which it has to poll.",

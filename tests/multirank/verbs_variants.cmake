@@ -70,8 +70,10 @@ verbs_variant(hybrid order pipeline collectives 4)
 verbs_variant(hybrid window unchained collectives 4)
 
 # Everyone is connected before MPI_Init returns.
-multirank_test(collectives VARIANT verbs_static RANKS 8 ENVIRONMENT ${on_softrdma}
-  HAWSER_CHANNEL_CONNECT=static)
+foreach(connect static client_server)
+  multirank_test(collectives VARIANT verbs_${connect} RANKS 8 ENVIRONMENT ${on_softrdma}
+    HAWSER_CHANNEL_CONNECT=${connect})
+endforeach()
 
 # Long messages cross by operations in the last two chains alone.
 foreach(chain ud ud_copy rc fast rdma hybrid)

@@ -19,7 +19,7 @@ class DedicatedSlots {
  public:
   explicit DedicatedSlots(const PolicySettings& settings)
       : kinds_{{{settings.rings_asked_max, settings.rings_granted_max},
-                {settings.connect == "static" ? no_limit : settings.connections_max, 0},
+                {settings.connects_at_start() ? no_limit : settings.connections_max, 0},
                 {settings.fast_paths_max, settings.fast_paths_max}}} {}
 
   /// KIND: one of transport::earned_kinds.

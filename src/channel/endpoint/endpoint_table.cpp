@@ -68,20 +68,26 @@ void EndpointTable::attach(Endpoint& endpoint, Link& link) {
   environment_.ledger->charge(memory::Account::endpoints, sizeof(Assurance));
 }
 
-void EndpointTable::connect_to(std::uint32_t processes) {
+void EndpointTable::connect_to(std::uint32_t index) {
   Identity peer = environment_.self;
-  for (peer.index = 0; peer.index < processes; ++peer.index)
-    if (peer != environment_.self) find_or_make(peer);
+  peer.index = index;
+  find_or_make(peer);
 }
 
-bool EndpointTable::is_connected() const {
-  return std::ranges::all_of(endpoints_, [](const auto& entry) {
-    const Endpoint& endpoint = *entry.second;
-    if (endpoint.lost_) return true;
-    if (!endpoint.is_open()) return false;
-    return endpoint.has(ChannelKind::rc_send) ||
-           !endpoint.link_->earnable().has(ChannelKind::rc_send);
-  });
+bool EndpointTable::is_connected_to(std::uint32_t index) const {
+  Identity peer = environment_.self;
+  peer.index = index;
+  const Endpoint& endpoint = *find(peer);
+  if (endpoint.lost_) return true;
+  if (!endpoint.is_open()) return false;
+  return endpoint.has(ChannelKind::rc_send) ||
+         !endpoint.link_->earnable().has(ChannelKind::rc_send);
+}
+
+bool EndpointTable::asks_at_start(const Endpoint& endpoint) const {
+  const std::string& connect = environment_.settings.connect;
+  return connect == "static" ||
+         (connect == "client_server" && endpoint.identity().index < environment_.self.index);
 }
 
 void EndpointTable::note_waiting(Endpoint& endpoint) {
@@ -326,7 +332,7 @@ void EndpointTable::earn(Endpoint& endpoint, ChannelKind kind) {
   if (!endpoint.link_->earnable().has(kind) || endpoint.link_->channels().has(kind) ||
       earning.is_asked || slots_.asked(kind).is_held_by(endpoint))
     return;
-  const bool is_given = is_mutual(kind) && environment_.settings.connect == "static";
+  const bool is_given = is_mutual(kind) && asks_at_start(endpoint);
   const std::uint64_t earned_at =
       is_given ? 0
                : std::max(environment_.policy->earned_at(kind, endpoint.same_host_),

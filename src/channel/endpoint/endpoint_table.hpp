@@ -53,10 +53,10 @@ class EndpointTable final : public Sink {
   void apply_policy(Endpoint& endpoint);
   /// The policy has changed: its old tables are gone.
   void on_policy_changed();
-  /// Makes a connection to each of PROCESSES, whether it earned one or not.
-  void connect_to(std::uint32_t processes);
-  /// All of them have one, or can't have one.
-  [[nodiscard]] bool is_connected() const;
+  /// Makes a connection to process INDEX, whether it earned one or not, unless that is to ask.
+  void connect_to(std::uint32_t index);
+  /// It has one, or can't have one; connect_to() was called for it.
+  [[nodiscard]] bool is_connected_to(std::uint32_t index) const;
   /// Nobody earns anything any more: what is said from now on is a farewell.
   void stop_earning() { earns_ = false; }
   /// Of channels of KIND, one of transport::earned_kinds, that this process asked for, or that are
@@ -105,6 +105,7 @@ class EndpointTable final : public Sink {
   void refresh_table(Endpoint& endpoint);
   /// Asks for a channel of KIND to ENDPOINT if it has earned one.
   void earn(Endpoint& endpoint, ChannelKind kind);
+  [[nodiscard]] bool asks_at_start(const Endpoint& endpoint) const;
   bool reserve(ChannelKind kind);
   void ask(Endpoint& endpoint, ChannelKind kind);
   void give_back(Endpoint& endpoint, ChannelKind kind);

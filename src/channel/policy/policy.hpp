@@ -61,7 +61,11 @@ struct PolicySettings {
   std::int64_t rings_granted_max = 16;  // rings that this process grants to peers
   std::int64_t connections_max = 16;    // peers with a reliable connection
   std::int64_t fast_paths_max = 8;      // that it asks for, and as many that it grants
-  std::string connect = "on_demand";    // or "static": everyone at start, whatever the limits
+  // Or, everyone at start, whatever the limits: "static", or "client_server", where a process asks
+  // those with lower numbers, one after another.
+  std::string connect = "on_demand";
+
+  [[nodiscard]] bool connects_at_start() const { return connect != "on_demand"; }
 };
 
 /// The compiled send chain of one channel set: the channel of a message by its size.
