@@ -79,7 +79,8 @@ void Endpoint::note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_b
       .channel = static_cast<std::uint8_t>(kind),
       .may_be_lost = transport::may_lose_frames(kind),
   };
-  assurance_->window.add(sent, assurance_->timers.now_ns());
+  const bool wants_time = assurance_->window.wants_time();
+  assurance_->window.add(sent, wants_time ? assurance_->timers.now_ns() : 0);
   expect(assurance_->deadline_ns());
 }
 

@@ -113,7 +113,7 @@ bool EndpointTable::progress() {
     std::erase_if(unresolved_, [&](Endpoint* endpoint) {
       return endpoint->link_ != nullptr || try_connect(*endpoint);
     });
-  if (!timers_.is_idle()) [[unlikely]]
+  if (timers_.wants_look()) [[unlikely]]
     moved |= timers_.run(
         [](Endpoint& endpoint) -> TimerState& { return endpoint.assurance_->timer_state; },
         [](Endpoint& endpoint, std::uint64_t now_ns) { return endpoint.serve(now_ns); });
@@ -127,6 +127,7 @@ std::uint64_t EndpointTable::deadline_ns() const {
 }
 
 void EndpointTable::arm() {
+  timers_.look_often();
   for (Transport* transport : transports_) transport->arm();
 }
 

@@ -30,12 +30,23 @@ struct TimerState {
 class Timers {
  public:
   static constexpr std::uint64_t look_ns = 200'000;
+  static constexpr std::uint32_t rounds_per_look = 8;
+  static constexpr std::uint32_t rounds_often = 16;
 
   /// CLOCK: nanoseconds of a clock that never goes back.
   explicit Timers(std::function<std::uint64_t()> clock) : clock_(std::move(clock)) {}
 
   [[nodiscard]] std::uint64_t now_ns() const { return clock_(); }
-  [[nodiscard]] bool is_idle() const { return urgent_.empty() && timed_.empty(); }
+  /// Whether this round of progress should run(): it reads the clock, which costs as much as the
+  /// rest of a round that finds nothing.
+  [[nodiscard]] bool wants_look() {
+    if (!urgent_.empty()) return true;
+    if (timed_.empty()) return false;
+    ++rounds_;
+    return rounds_ < rounds_often || rounds_ % rounds_per_look == 0;
+  }
+  /// In the next rounds: this process is about to sleep until something is due.
+  void look_often() { rounds_ = 0; }
   /// ENDPOINT has something to do at DEADLINE: 0 at once, never_ns not at all.
   void expect(Endpoint& endpoint, TimerState& state, std::uint64_t deadline_ns) {
     if (deadline_ns == 0) {
@@ -85,6 +96,7 @@ class Timers {
   std::vector<Endpoint*> urgent_;
   std::vector<Endpoint*> timed_;
   std::uint64_t next_ns_ = never_ns;  // no endpoint of timed_ is due before
+  std::uint32_t rounds_ = 0;          // with something timed
 };
 
 }  // namespace hawser::channel

@@ -27,7 +27,7 @@ class TimersTest : public ::testing::Test {
 };
 
 TEST_F(TimersTest, WhoHasNothingToDoIsNotServed) {
-  EXPECT_TRUE(timers.is_idle());
+  EXPECT_EQ(timers.deadline_ns(), never_ns);
   timers.expect(endpoint, state, never_ns);
   EXPECT_FALSE(run(never_ns));
   timers.expect(endpoint, state, now_ns + 100);
@@ -51,14 +51,32 @@ TEST_F(TimersTest, WhoFindsNoRoomHasMovedNothingAndIsServedAgain) {
   EXPECT_FALSE(run(0));
   EXPECT_EQ(timers.deadline_ns(), 0U);
   EXPECT_TRUE(run(never_ns));
-  EXPECT_TRUE(timers.is_idle());
+  EXPECT_EQ(timers.deadline_ns(), never_ns);
+}
+
+TEST_F(TimersTest, TheClockIsReadInFewRoundsWhereNothingIsUrgent) {
+  const auto looks_in = [this](std::uint32_t rounds) {
+    std::uint32_t looks = 0;
+    for (std::uint32_t i = 0; i < rounds; ++i) looks += timers.wants_look() ? 1 : 0;
+    return looks;
+  };
+  EXPECT_EQ(looks_in(8), 0U);
+  timers.expect(endpoint, state, now_ns + 100);
+  EXPECT_EQ(looks_in(8), 8U);  // who waits may be about to sleep
+  looks_in(Timers::rounds_often);
+  EXPECT_EQ(looks_in(10 * Timers::rounds_per_look), 10U);
+  timers.look_often();
+  EXPECT_EQ(looks_in(8), 8U);
+  looks_in(Timers::rounds_often);
+  timers.expect(endpoint, state, 0);
+  EXPECT_EQ(looks_in(8), 8U);
 }
 
 TEST_F(TimersTest, WhoIsForgottenIsNotServed) {
   timers.expect(endpoint, state, 0);
   timers.expect(endpoint, state, now_ns + 1);
   timers.forget(endpoint, state);
-  EXPECT_TRUE(timers.is_idle());
+  EXPECT_EQ(timers.deadline_ns(), never_ns);
 }
 
 }  // namespace

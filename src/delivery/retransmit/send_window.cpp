@@ -6,8 +6,9 @@ namespace hawser::delivery {
 
 void SendWindow::add(const SentFrame& frame, std::uint64_t now_ns) {
   HAWSER_ASSERT(frame.sequence == first_ + static_cast<std::uint32_t>(entries_.size()));
+  const bool is_measured = wants_time();
   if (entries_.empty()) waiting_since_ns_ = now_ns;
-  entries_.push_back({frame, now_ns});
+  entries_.push_back({.frame = frame, .sent_ns = now_ns, .is_measured = is_measured});
 }
 
 bool SendWindow::is_current(const Acknowledgement& acknowledgement) const {
@@ -15,10 +16,14 @@ bool SendWindow::is_current(const Acknowledgement& acknowledgement) const {
   return acknowledgement.expected - first_ <= entries_.size();
 }
 
-/// One round trip, if the entry left once only: else nobody knows which time was answered.
-void SendWindow::measure(const Entry& entry, std::uint64_t now_ns) {
-  if (entry.was_sent_again || now_ns < entry.sent_ns) return;
-  const std::uint64_t sample_ns = now_ns - entry.sent_ns;
+/// The round trip of the newest of the first DELIVERED entries whose time is known, and which left
+/// once only: else nobody knows which time was answered.
+void SendWindow::measure(std::uint32_t delivered, std::uint64_t now_ns) {
+  const auto newest =
+      std::find_if(entries_.rend() - delivered, entries_.rend(),
+                   [](const Entry& entry) { return entry.is_measured && !entry.was_sent_again; });
+  if (newest == entries_.rend() || now_ns < newest->sent_ns) return;
+  const std::uint64_t sample_ns = now_ns - newest->sent_ns;
   if (round_trip_ns_ == 0) {
     round_trip_ns_ = sample_ns;
     variation_ns_ = sample_ns / 2;

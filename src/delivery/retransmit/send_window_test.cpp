@@ -54,6 +54,19 @@ class Window : public ::testing::Test {
 
 using Sequences = std::vector<std::uint32_t>;
 
+TEST_F(Window, WantsToKnowTheTimeOfFewFrames) {
+  acknowledge({.expected = 0, .window = 64, .early = 0}, 0);
+  int wanted = 0;
+  for (int i = 0; i < 32; ++i) {
+    wanted += window.wants_time() ? 1 : 0;
+    send(window.wants_time() ? ms : 0);
+  }
+  EXPECT_EQ(wanted, 4);
+  // The newest that was measured says it, though the last frame was not: three times a round trip.
+  acknowledge({.expected = 31, .window = 64, .early = 0}, 11 * ms);
+  EXPECT_EQ(window.deadline_ns(), 11 * ms + 30 * ms);
+}
+
 TEST_F(Window, ClosesAndOpensAsThePeerSays) {
   for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(window.has_room());
