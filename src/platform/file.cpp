@@ -99,6 +99,10 @@ bool is_sealed_against_shrinking(const FileDescriptor& fd) {
 
 void close_on_exec(const FileDescriptor& fd) { ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC); }
 
+void never_wait_on(int descriptor) {
+  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
 bool has_entries(const std::string& folder) {
   std::error_code failed;
   const std::filesystem::directory_iterator entries(folder, failed);

@@ -84,6 +84,8 @@ Result<std::size_t> file_size(const FileDescriptor& fd);
 bool is_sealed_against_shrinking(const FileDescriptor& fd);
 /// Keeps FD from the programs that this process starts.
 void close_on_exec(const FileDescriptor& fd);
+/// What DESCRIPTOR, somebody else's, has nothing for ends at once from now on.
+void never_wait_on(int descriptor);
 /// FOLDER exists and has something in it.
 bool has_entries(const std::string& folder);
 std::size_t page_bytes();

@@ -1,5 +1,6 @@
 // Connections, fast paths and operations on memory between two ends in one process, over softrdma.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <numeric>
@@ -170,6 +171,102 @@ TEST(VerbsConnection, OneProcessHasManyAndGivesTheirMemoryBack) {
     settle(a, *others[i]);
   }
   EXPECT_EQ(a.sink.given_back, static_cast<int>(peers));
+}
+
+/// Frames of PAIR's first end to the other, which does not look.
+void send_many(Pair& pair, int frames) {
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(frames); ++i) {
+    std::byte* const frame = send(*pair.there, rc, 64, i);
+    ASSERT_NE(frame, nullptr);
+    pair.there->release(rc, frame);
+  }
+}
+
+TEST(VerbsReceives, WhereFewAreLeftAllThatCameIsTakenInOneGo) {
+  Pair pair;
+  pair.connect();
+  constexpr int few = 40;  // of 64 leave more than a quarter
+  constexpr int many = 60;
+  send_many(pair, few);
+  pair.b.transport->progress();
+  EXPECT_EQ(pair.b.sink.arrivals.size(), 16U) << "others have their turn";
+  settle(pair.a, pair.b);
+  for (int i = 0; i < 3; ++i) {
+    pair.b.sink.arrivals.clear();
+    send_many(pair, many);
+    pair.b.transport->progress();
+    pair.b.transport->progress();
+    EXPECT_EQ(pair.b.sink.arrivals.size(), static_cast<std::size_t>(many)) << "time " << i;
+    settle(pair.a, pair.b);
+  }
+}
+
+bool is_readable(int descriptor) {
+  pollfd polled{descriptor, POLLIN, 0};
+  return ::poll(&polled, 1, 0) == 1;
+}
+
+TEST(VerbsReceives, EventsOfTheAdapterWakeASleeperOnce) {
+  Pair pair;
+  pair.connect();
+  const int descriptor = pair.b.transport->descriptor();
+  pair.b.transport->arm();
+  EXPECT_FALSE(is_readable(descriptor));
+  send_many(pair, 60);
+  EXPECT_TRUE(is_readable(descriptor));
+  pair.b.transport->progress();
+  pair.b.transport->arm();  // takes what says that few were left, too
+  settle(pair.a, pair.b);
+  EXPECT_EQ(pair.b.sink.arrivals.size(), 60U);
+  for (int i = 0; i < 2; ++i) pair.b.transport->arm();
+  EXPECT_FALSE(is_readable(descriptor)) << "nobody would ever sleep";
+}
+
+TEST(VerbsReceives, TheirMemoryGoesAWhileAfterTheLastConnection) {
+  Pair pair;
+  const std::int64_t before = buffers_of(pair.b);
+  pair.connect();
+  EXPECT_GT(buffers_of(pair.b), before);
+  EXPECT_TRUE(pair.there->give_back(rc));
+  settle(pair.a, pair.b);
+  for (int i = 0; i < 5000; ++i) pair.b.transport->progress();
+  EXPECT_EQ(buffers_of(pair.b), before);
+  pair.connect();
+  pair.b.sink.arrivals.clear();
+  send_many(pair, 20);
+  settle(pair.a, pair.b);
+  EXPECT_EQ(pair.b.sink.arrivals.size(), 20U);
+}
+
+TEST(VerbsReceives, TheirNumberFollowsThatOfConnections) {
+  constexpr std::uint32_t peers = 8;
+  Settings settings;
+  settings.rc_receive_buffers = 16;
+  settings.rc_receive_buffers_growth = 64;
+  End a(0, settings);
+  std::vector<std::unique_ptr<End>> others;
+  std::vector<Link*> links;
+  std::vector<std::int64_t> bytes;
+  for (std::uint32_t i = 0; i < peers; ++i) {
+    others.push_back(std::make_unique<End>(i + 1));
+    links.push_back(&a.connect(*others.back()));
+    EXPECT_TRUE(links.back()->ask(rc));
+    settle(a, *others.back());
+    bytes.push_back(buffers_of(a));
+  }
+  EXPECT_GT(bytes[1], bytes[0]);
+  EXPECT_GT(bytes[7], bytes[3]);
+  for (std::uint32_t i = 1; i < peers; ++i) {
+    EXPECT_TRUE(links[i]->give_back(rc));
+    settle(a, *others[i]);
+  }
+  // They go as frames come.
+  Link& back = *others[0]->sink.links.at(0);
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    back.release(rc, send(back, rc, 64, i));
+    settle(a, *others[0]);
+  }
+  EXPECT_LT(buffers_of(a), bytes[2]);
 }
 
 TEST(VerbsFastPath, FramesGoThroughTheRingManyTimesAround) {

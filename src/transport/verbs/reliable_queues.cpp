@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "transport/verbs/connection.hpp"
 
@@ -20,19 +21,13 @@ Result<std::unique_ptr<ReliableQueues>> ReliableQueues::open(const Port& port,
                                                              ibv_comp_channel* channel,
                                                              memory::Ledger& ledger,
                                                              const Settings& settings) {
-  std::unique_ptr<ReliableQueues> queues(new ReliableQueues(port, settings));
+  std::unique_ptr<ReliableQueues> queues(new ReliableQueues(port, ledger, settings));
   ibv_device_attr limits{};
   if (ibv_query_device(port.context.get(), &limits) != 0) return refusal("to say what it can");
   constexpr int buffers_wanted = 1024;
-  const auto buffers_max = static_cast<std::size_t>(std::min(buffers_wanted, limits.max_srq_wr));
+  queues->buffers_max_ = static_cast<std::size_t>(std::min(buffers_wanted, limits.max_srq_wr));
   queues->completions_max_ = limits.max_cqe;
-  const std::array<std::int64_t, 2> bytes = {settings.rc_eager_bytes, settings.rc_large_bytes};
-  for (std::size_t priority = 0; priority < bytes.size(); ++priority) {
-    auto receives = SharedReceives::open(
-        port, ledger, {static_cast<std::size_t>(bytes[priority]), buffers_max}, priority);
-    if (!receives) return receives.take_error();
-    queues->receives_[priority] = std::move(*receives);
-  }
+  HAWSER_TRY(queues->open_receives());
   constexpr int completions_at_first = 1024;
   queues->completions_.reset(ibv_create_cq(
       port.context.get(), std::min(completions_at_first, limits.max_cqe), nullptr, channel, 0));
@@ -40,7 +35,25 @@ Result<std::unique_ptr<ReliableQueues>> ReliableQueues::open(const Port& port,
   return queues;
 }
 
+Result<void> ReliableQueues::open_receives() {
+  for (std::size_t priority = 0; priority < receives_.size(); ++priority) {
+    if (receives_[priority]) continue;
+    auto receives =
+        SharedReceives::open(port_, ledger_, {frame_bytes_max(priority), buffers_max_}, priority);
+    if (!receives) return receives.take_error();
+    receives_[priority] = std::move(*receives);
+  }
+  return {};
+}
+
+void ReliableQueues::close_idle_receives() {
+  if (!receives_[0] || ++idle_polls_ < polls_until_idle) return;
+  for (auto& receives : receives_) receives.reset();
+  idle_polls_ = 0;
+}
+
 QueuePair ReliableQueues::make_queue_pair(std::size_t priority) {
+  if (!open_receives()) return nullptr;
   ibv_qp_init_attr wanted{};
   wanted.send_cq = completions_.get();
   wanted.recv_cq = completions_.get();
@@ -69,12 +82,14 @@ void ReliableQueues::remove(std::uint32_t queue_pair) {
 
 void ReliableQueues::fit_to_connections() {
   const std::size_t connections = (connections_.size() + 1) / 2;
-  if (connections == 0) return;  // the next one will want them again
+  idle_polls_ = 0;
+  if (connections == 0) return;  // the next one may want them soon
   const auto base = static_cast<std::size_t>(settings_.rc_receive_buffers);
   const auto growth = static_cast<std::size_t>(settings_.rc_receive_buffers_growth);
   const std::size_t buffers = std::bit_width(connections - 1) * growth + base;
   receives_[0]->set_target(std::max(buffers, connections * window_min[0]));
   receives_[1]->set_target(std::max(buffers / short_per_long, connections * window_min[1]));
+  is_watched_ = false;
   // All that may be reported, should nobody look for long.
   const std::size_t reports =
       receives_[0]->target() + receives_[1]->target() +
@@ -91,19 +106,48 @@ std::uint32_t ReliableQueues::window() const {
 }
 
 bool ReliableQueues::poll() {
-  if (connections_.empty()) return false;
+  if (connections_.empty()) {
+    close_idle_receives();
+    return false;
+  }
+  if (std::exchange(runs_low_, false)) [[unlikely]] {
+    poll_all();
+    return true;
+  }
+  return poll_some() > 0;
+}
+
+int ReliableQueues::poll_some() {
   std::array<ibv_wc, completions_per_poll_max> found;
   const int count = ibv_poll_cq(completions_.get(), completions_per_poll_max, found.data());
-  if (count <= 0) return false;
+  full_polls_ = count == completions_per_poll_max ? full_polls_ + 1 : 0;
+  if (count <= 0) {
+    if (!is_watched_) [[unlikely]] {
+      for (const auto& receives : receives_) receives->watch();
+      is_watched_ = true;
+    }
+    return 0;
+  }
   for (const ibv_wc& completion : std::span(found).first(static_cast<std::size_t>(count)))
     on_completion(completion);
   for (const auto& receives : receives_) receives->repost();
-  return true;
+  return count;
 }
 
 void ReliableQueues::poll_all() {
+  if (!receives_[0]) return;
   const int polls_max = completions_->cqe / completions_per_poll_max + 1;
-  for (int i = 0; i < polls_max && poll(); ++i) {
+  for (int i = 0; i < polls_max && poll_some() > 0; ++i) {
+  }
+}
+
+void ReliableQueues::on_event(const ibv_async_event& event) {
+  if (event.event_type != IBV_EVENT_SRQ_LIMIT_REACHED) return;
+  for (const auto& receives : receives_) {
+    if (!receives || receives->queue() != event.element.srq) continue;
+    receives->on_reported();
+    is_watched_ = false;
+    runs_low_ = true;
   }
 }
 

@@ -9,6 +9,8 @@ namespace hawser::transport::verbs {
 namespace {
 
 constexpr std::size_t buffers_per_slab = 16;
+/// Where less than one in so many buffers is left waiting, few are.
+constexpr std::size_t buffers_per_few = 4;
 
 }  // namespace
 
@@ -67,6 +69,13 @@ void SharedReceives::repost() {
   }
   post(taken_);
   taken_.clear();
+}
+
+void SharedReceives::watch() {
+  if (is_watched_ || posted_.size() < buffers_per_few) return;
+  ibv_srq_attr attributes{};
+  attributes.srq_limit = static_cast<std::uint32_t>(posted_.size() / buffers_per_few);
+  is_watched_ = ibv_modify_srq(queue_.get(), &attributes, IBV_SRQ_LIMIT) == 0;
 }
 
 void SharedReceives::post(std::span<Buffer* const> buffers) {

@@ -4,7 +4,9 @@
 // Ownership: owns queue and buffers; borrows port and ledger.
 // Threads:   the lane lock.
 // Bounds:    as many buffers as set_target() says; a frame that finds none waits in its sender's
-//            adapter, which the senders' windows prevent (Link::receive_window).
+//            adapter, which the senders' windows prevent (Link::receive_window). Where fewer are
+//            wanted than wait, they go as they are used, which is in the order of their posting:
+//            so whole slabs fall idle, and go.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +46,12 @@ class SharedReceives {
   /// Posts anew what was taken.
   void repost();
 
+  /// The adapter shall report once (IBV_EVENT_SRQ_LIMIT_REACHED) that few buffers are left waiting.
+  /// To be called when all that came was posted anew; does nothing while the last call still holds.
+  void watch();
+  /// It has.
+  void on_reported() { is_watched_ = false; }
+
   static constexpr std::uint64_t tags = memory::BufferPool::alignment;
 
  private:
@@ -58,6 +66,7 @@ class SharedReceives {
   memory::BufferPool buffers_;
   SharedReceiveQueue queue_;
   std::size_t target_ = 0;
+  bool is_watched_ = false;
   std::vector<Buffer*> posted_;  // in no order
   std::vector<Buffer*> taken_;   // of them
 };

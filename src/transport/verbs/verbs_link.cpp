@@ -55,7 +55,7 @@ std::size_t VerbsLink::frame_bytes_max(ChannelKind kind) const {
 }
 
 std::uint32_t VerbsLink::receive_window() const {
-  return services_.reliable ? services_.reliable->window() : Link::receive_window();
+  return open_connection() != nullptr ? services_.reliable->window() : Link::receive_window();
 }
 
 bool VerbsLink::has_room(ChannelKind kind, std::size_t bytes) {

@@ -1,9 +1,9 @@
 #include "transport/verbs/verbs_transport.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -25,19 +25,25 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(const Environment& 
   auto port = std::make_unique<Port>(std::move(*opened));  // queues refer to it
   CompletionChannel channel(ibv_create_comp_channel(port->context.get()));
   if (!channel) return refusal("a completion channel");
-  ::fcntl(channel->fd, F_SETFL, ::fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
-  std::unique_ptr<VerbsTransport> transport(
-      new VerbsTransport(environment, std::move(port), std::move(channel), settings));
+  platform::never_wait_on(channel->fd);
+  const std::array descriptors = {channel->fd, port->context->async_fd};
+  auto woken_by = platform::DescriptorSet::make(descriptors);
+  if (!woken_by) return woken_by.take_error();
+  std::unique_ptr<VerbsTransport> transport(new VerbsTransport(
+      environment, std::move(port), std::move(channel), std::move(*woken_by), settings));
   HAWSER_TRY(transport->open_datagrams());
   return transport;
 }
 
 VerbsTransport::VerbsTransport(Environment environment, std::unique_ptr<Port> port,
-                               CompletionChannel channel, const Settings& settings)
+                               CompletionChannel channel, platform::DescriptorSet woken_by,
+                               const Settings& settings)
     : environment_(std::move(environment)),
       settings_(settings),
       port_(std::move(port)),
       channel_(std::move(channel)),
+      events_(*port_->context),
+      woken_by_(std::move(woken_by)),
       buffers_(*port_, settings_, *environment_.ledger),
       registrar_(*port_, PortRegistrar::Reach::remote),
       words_(registrar_, *environment_.ledger,
@@ -146,7 +152,15 @@ bool VerbsTransport::progress() {
 bool VerbsTransport::poll_connections() {
   if (!services_->reliable) return false;
   const bool moved = services_->reliable->poll();
+  if (services_->reliable->is_pressed()) [[unlikely]]
+    take_events();
   return poll_rings() || moved;
+}
+
+void VerbsTransport::take_events() {
+  events_.take([this](const ibv_async_event& event) {
+    if (services_->reliable) services_->reliable->on_event(event);
+  });
 }
 
 bool VerbsTransport::poll_rings() {
@@ -179,6 +193,7 @@ void VerbsTransport::arm() {
   ibv_cq* queue = nullptr;
   void* context = nullptr;
   while (ibv_get_cq_event(channel_.get(), &queue, &context) == 0) ibv_ack_cq_events(queue, 1);
+  take_events();
   datagrams_->arm();
   if (services_->reliable) services_->reliable->arm();
   say_asleep(true);

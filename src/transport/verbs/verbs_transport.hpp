@@ -15,7 +15,9 @@
 #include "memory/ledger/ledger.hpp"
 #include "memory/registration/memory_events.hpp"
 #include "memory/registration/registration_cache.hpp"
+#include "platform/descriptor_set.hpp"
 #include "transport/transport.hpp"
+#include "transport/verbs/adapter_events.hpp"
 #include "transport/verbs/datagrams.hpp"
 #include "transport/verbs/link_services.hpp"
 #include "transport/verbs/token.hpp"
@@ -44,7 +46,7 @@ class VerbsTransport final : public Transport {
   [[nodiscard]] bool is_drained() const override;
   void leave() override {}
   void come_back() override {}
-  [[nodiscard]] int descriptor() const override { return channel_->fd; }
+  [[nodiscard]] int descriptor() const override { return woken_by_.descriptor(); }
   void arm() override;
   [[nodiscard]] std::uint64_t deadline_ns() const override;
   [[nodiscard]] std::size_t datagram_bytes_max() const override {
@@ -61,7 +63,7 @@ class VerbsTransport final : public Transport {
   static constexpr std::uint32_t rounds_if_awake = 256;
 
   VerbsTransport(Environment environment, std::unique_ptr<Port> port, CompletionChannel channel,
-                 const Settings& settings);
+                 platform::DescriptorSet woken_by, const Settings& settings);
   Result<void> open_datagrams();
   memory::RegistrationCache& registrations();
   VerbsLink& make_link(const Identity& peer, std::uint64_t expected_token);
@@ -70,6 +72,7 @@ class VerbsTransport final : public Transport {
   /// it does not.
   VerbsLink* link_of(const DatagramHeader& header, const ReceivedDatagram& datagram);
   bool poll_connections();
+  void take_events();
   bool poll_rings();
   bool serve_links();
   bool end_connections();
@@ -79,6 +82,8 @@ class VerbsTransport final : public Transport {
   const Settings settings_;
   const std::unique_ptr<Port> port_;
   const CompletionChannel channel_;
+  AdapterEvents events_;
+  const platform::DescriptorSet woken_by_;  // completions and events
   SendBuffers buffers_;
   PortRegistrar registrar_;  // of memory that peers may reach
   memory::BufferPool words_;
