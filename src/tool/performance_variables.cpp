@@ -168,6 +168,14 @@ void add_accounts(Variables& variables) {
   }
 }
 
+/// The cache of registrations charges each of them once.
+void add_registrations(Variables& variables) {
+  variables.push_back({"ledger.registrations",
+                       "Times that memory of the program was registered with network adapters.",
+                       VariableClass::counter, Verbosity::tuner_detail,
+                       one([](Process& p) { return p.ledger().charges(Account::registered); })});
+}
+
 std::uint64_t sent_again(Process& process) {
   std::uint64_t total = 0;
   process.endpoints().for_each(
@@ -203,6 +211,7 @@ std::vector<PerformanceVariable> make_performance_variables() {
   add_protocols(variables);
   add_queues(variables);
   add_accounts(variables);
+  add_registrations(variables);
   add_delivery(variables);
   add_waiting(variables);
   return variables;

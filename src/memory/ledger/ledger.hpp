@@ -44,6 +44,7 @@ class Ledger {
  public:
   void charge(Account account, std::size_t bytes) {
     Entry& entry = entries_[static_cast<std::size_t>(account)];
+    entry.charges.fetch_add(1, std::memory_order_relaxed);
     const std::int64_t now =
         entry.current.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed) +
         static_cast<std::int64_t>(bytes);
@@ -61,11 +62,16 @@ class Ledger {
   [[nodiscard]] std::int64_t peak_bytes(Account account) const {
     return entries_[static_cast<std::size_t>(account)].peak.load(std::memory_order_relaxed);
   }
+  /// How often ACCOUNT was charged.
+  [[nodiscard]] std::uint64_t charges(Account account) const {
+    return entries_[static_cast<std::size_t>(account)].charges.load(std::memory_order_relaxed);
+  }
 
  private:
   struct Entry {
     std::atomic<std::int64_t> current{0};
     std::atomic<std::int64_t> peak{0};
+    std::atomic<std::uint64_t> charges{0};
   };
   std::array<Entry, account_count> entries_;
 };

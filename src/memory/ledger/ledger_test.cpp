@@ -28,6 +28,15 @@ TEST(Ledger, KeepsTheHighestBalanceOfAnAccount) {
   EXPECT_EQ(ledger.peak_bytes(Account::rings), 150);
 }
 
+TEST(Ledger, CountsHowOftenAnAccountWasCharged) {
+  Ledger ledger;
+  ledger.charge(Account::registered, 100);
+  ledger.refund(Account::registered, 100);
+  ledger.charge(Account::registered, 1);
+  EXPECT_EQ(ledger.charges(Account::registered), 2U);
+  EXPECT_EQ(ledger.charges(Account::rings), 0U);
+}
+
 TEST(Ledger, AccountsAreSeparate) {
   Ledger ledger;
   ledger.charge(Account::segment, 1);
