@@ -54,7 +54,8 @@ namespace {
 /// Changes whenever Block does: processes with different libraries don't meet.
 constexpr std::uint64_t format = 0x736f667472646d05;
 constexpr std::size_t name_bytes_max = 64;
-constexpr auto join_limit = std::chrono::seconds(10);
+/// Hundreds of processes on a few cores join one after the other.
+constexpr auto join_limit = std::chrono::seconds(60);
 constexpr int answer_limit_ms = 1000;
 constexpr std::string_view greeting = "softrdma block";
 
@@ -95,11 +96,14 @@ FileDescriptor receive_descriptor(LocalSocket& socket) {
   return descriptor;
 }
 
-/// From whoever serves FABRIC; nothing is open if nobody does.
-Served ask(std::string_view fabric) {
+/// From whoever serves FABRIC; nothing is open if nobody does. IS_SERVED: somebody does, who may
+/// not have had the time to answer.
+Served ask_once(std::string_view fabric, bool& is_served) {
+  is_served = false;
   for (std::uint16_t seat = 0; seat < seat_count; ++seat) {
     auto socket = LocalSocket::connect(socket_name(fabric, std::to_string(seat)));
     if (!socket.ok() || !is_of_our_user(socket.value())) continue;
+    is_served = true;
     Served served{receive_descriptor(socket.value()), {}};
     if (!served.file.is_open() || !hawser::platform::is_sealed_against_shrinking(served.file))
       continue;
@@ -111,6 +115,21 @@ Served ask(std::string_view fabric) {
     return served;
   }
   return {};
+}
+
+/// The same, with patience: a second block would split the fabric.
+Result<Served> ask(std::string_view fabric) {
+  const auto give_up = std::chrono::steady_clock::now() + join_limit;
+  for (;;) {
+    bool is_served = false;
+    Served served = ask_once(fabric, is_served);
+    if (served.file.is_open() || !is_served) return served;
+    if (std::chrono::steady_clock::now() > give_up)
+      return refused(
+          fmt::format("softrdma: none of the processes in fabric '{}' has answered for "
+                      "{} s; are they stopped?",
+                      fabric, join_limit.count()));
+  }
 }
 
 void raise_flag(const FileDescriptor& flag) {
@@ -166,9 +185,10 @@ Result<std::unique_ptr<Host>> Host::join(std::string_view fabric, const OpenNetw
     auto taken = take_turn(fabric);
     if (!taken.ok()) return taken.take_error();
     turn = std::move(taken.value());
-    Served served = ask(fabric);
-    host->file_ = std::move(served.file);
-    host->sockets_ = std::move(served.sockets);
+    auto served = ask(fabric);
+    if (!served.ok()) return served.take_error();
+    host->file_ = std::move(served.value().file);
+    host->sockets_ = std::move(served.value().sockets);
   }
   const bool is_first = !host->file_.is_open();
   if (is_first) {
@@ -232,6 +252,7 @@ void Host::take_network(Network network) {
 /// What another process may have left on this seat goes; its packets are taken and find nobody.
 void Host::clear_seat() {
   SeatMemory& mine = seat_memory(seat_);
+  const bool was_taken = mine.cookie.load() != 0;
   cookie_ = hawser::platform::random_number();
   mine.sleep = Sleep::none;
   mine.is_polled = 0;
@@ -248,6 +269,15 @@ void Host::clear_seat() {
   std::uint32_t end = block_->seats_end.load();
   while (end <= seat_ && !block_->seats_end.compare_exchange_weak(end, seat_ + 1U)) {
   }
+  // Of a seat that nobody had before there is nothing, and looking through all inboxes takes long.
+  if (was_taken) clear_after_another();
+  // The kernel's switch, for hosts where only ancestors may read a process.
+  constexpr pid_t anybody = -1;
+  hawser::platform::let_read_us(anybody);
+}
+
+void Host::clear_after_another() {
+  SeatMemory& mine = seat_memory(seat_);
   for (std::uint16_t other = 0; other < seats_end(); ++other) {
     mine.cannot_read[other] = 0;
     seat_memory(other).cannot_read[seat_] = 0;
@@ -257,9 +287,6 @@ void Host::clear_seat() {
   const std::uint32_t numbers = std::min(block_->last_number.load(), wire::number_mask);
   for (std::uint32_t number = 0; number <= numbers; ++number)
     if (owner_of(number) == seat_) give_back(number);
-  // The kernel's switch, for hosts where only ancestors may read a process.
-  constexpr pid_t anybody = -1;
-  hawser::platform::let_read_us(anybody);
 }
 
 /// What of XRC the process before had that others have too goes on with them.

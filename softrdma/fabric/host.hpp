@@ -225,6 +225,7 @@ class Host final : public link::Numbers {
   Host() = default;
   hawser::base::Result<void> sit_down(std::string_view name);
   void clear_seat();
+  void clear_after_another();
   void leave_xrc();
   [[nodiscard]] std::optional<std::uint16_t> first_member(const Members& members) const;
   void take_network(Network network);

@@ -8,6 +8,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace softrdma::fabric {
 namespace {
@@ -108,6 +109,23 @@ TEST(Host, SurvivesWhoeverWasFirst) {
   const auto third = join(fabric);
   EXPECT_EQ(third->seat(), 0);
   EXPECT_EQ(third->guid(), second->guid());
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(Host, ManyProcessesThatComeAtOnceMeetInOneFabric) {
+  constexpr int children = 100;
+  const std::string fabric = own_fabric();
+  std::array<int, 2> ends;
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  std::vector<pid_t> pids;
+  for (int i = 0; i < children; ++i) pids.push_back(child_on(fabric, ends[1]));
+  int joined = 0;
+  for (char verdict = 0; joined < children && ::read(ends[0], &verdict, 1) == 1; ++joined)
+    ASSERT_EQ(verdict, 'y');
+  EXPECT_EQ(join(fabric)->seat(), children) << "one of them is elsewhere";
+  for (const pid_t pid : pids) ::kill(pid, SIGKILL);
+  for (const pid_t pid : pids) ::waitpid(pid, nullptr, 0);
   ::close(ends[0]);
   ::close(ends[1]);
 }
