@@ -127,6 +127,8 @@ bool Endpoint::send_acknowledgement() {
       .expected = reorder_.expected(),
       .window = std::min(assurance_->receive_window, link_->receive_window()),
       .early = reorder_.early_bits()};
+  // Many connections share the receive buffers: the window may be narrower than at first.
+  assurance_->acknowledger.on_window_told(acknowledgement.window);
   return send_unnumbered(ControlClass::acknowledgement,
                          std::as_bytes(std::span(&acknowledgement, 1)));
 }
