@@ -1,10 +1,12 @@
 """Builds mpi4py against an MPI installation and runs its test-suite at several numbers of ranks.
 
-    run.py --mpi PREFIX --environment VENV [--ranks 1,2,3,4] [--counts FILE] [MODULE...]
+    run.py --mpi PREFIX --environment VENV [--ranks 1,2,3,4] [--variant NAME] [--counts FILE]
+           [MODULE...]
 
 PREFIX holds bin/mpicc and bin/mpirun: a build directory, an installation, or another MPI to compare
-with. What later.txt lists is left out unless a MODULE names it. Prints one table and says which
-tests failed; build/mpi4py keeps the sources and, per number of ranks, all output.
+with. What later.txt lists is left out unless a MODULE names it. NAME is one of VARIANTS. Prints one
+table and says which tests failed; build/mpi4py keeps the sources and, per number of ranks, all
+output.
 """
 import argparse
 import collections
@@ -27,6 +29,23 @@ SOURCE = WORK / f"mpi4py-{VERSION}"
 
 # Modules in which each rank computes by itself, for half a minute: run at one rank only.
 SOLITARY = ["test_util_dtlib"]
+
+# Over queue pairs of softrdma, which stands in for an RDMA adapter.
+ON_VERBS = {
+    "HAWSER_TRANSPORT": "verbs",
+    "HAWSER_VERBS_ADAPTER": "softrdma",
+    "SOFTRDMA_FABRIC": "hawser-tests-mpi4py",
+}
+
+# What the ranks find in their environment besides.
+VARIANTS = {
+    "": {},
+    "verbs": ON_VERBS,
+    # Everything is earned soon, so that most messages travel by connections.
+    "verbs_earned": ON_VERBS | {
+        "HAWSER_CHANNEL_EARN_RULES": "messages >= 2 -> rc_send\nmessages >= 2 -> rc_fast_path",
+    },
+}
 
 
 def say(text):
@@ -138,14 +157,20 @@ def outcomes(folder, ranks):
     return verdicts
 
 
+def folder_of(options, ranks):
+    """Where the output of a run goes."""
+    return WORK / options.variant / f"ranks-{ranks}"
+
+
 def run_suite(options, ranks, chosen):
     """One run of the whole suite; returns ({test: outcome}, sentence about a bad end or None)."""
-    folder = WORK / f"ranks-{ranks}"
+    folder = folder_of(options, ranks)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     command = [options.mpi / "bin/mpirun", "-n", ranks, options.environment / "bin/python",
                HERE / "rank.py", SOURCE / "test", folder, "--no-builddir", *chosen]
-    variables = dict(os.environ, OPENBLAS_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
+    variables = dict(os.environ, OPENBLAS_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1",
+                     **VARIANTS[options.variant])
     with open(folder / "output.log", "w") as output:
         process = subprocess.Popen([str(word) for word in command], cwd=folder, env=variables,
                                    stdin=subprocess.DEVNULL, stdout=output,
@@ -175,7 +200,7 @@ def expected_modules(names):
     return sorted((set(names) or found) - later)
 
 
-def report(runs, modules):
+def report(options, runs, modules):
     """Prints the table and the failures; returns totals (passed, failed, skipped)."""
     totals = collections.Counter()
     table = collections.defaultdict(collections.Counter)
@@ -202,7 +227,8 @@ def report(runs, modules):
             if end and module not in ran and not (ranks > 1 and module in SOLITARY):
                 totals["failed"] += 1
         if end:
-            say(f"{ranks} ranks: {end}; see {WORK.relative_to(ROOT)}/ranks-{ranks}/output.log")
+            say(f"{ranks} ranks: {end}; see "
+                f"{folder_of(options, ranks).relative_to(ROOT)}/output.log")
             totals["failed"] += not bad
     return totals["passed"], totals["failed"], totals["skipped"]
 
@@ -213,6 +239,7 @@ def main():
                         help="holds bin/mpicc, bin/mpirun")
     parser.add_argument("--environment", type=pathlib.Path, required=True, help="a Python venv")
     parser.add_argument("--ranks", default="1,2,3,4")
+    parser.add_argument("--variant", default="", choices=VARIANTS, help="how the ranks are set")
     parser.add_argument("--timeout", type=int, default=240, help="seconds per number of ranks")
     parser.add_argument("--counts", type=pathlib.Path, help="append the totals to this file")
     parser.add_argument("modules", nargs="*", help="run these only, for example test_p2p_buf")
@@ -228,8 +255,9 @@ def main():
         began = time.monotonic()
         runs[ranks] = run_suite(options, ranks, selection(options.modules, ranks))
         say(f"{ranks} ranks: {len(runs[ranks][0])} tests in {time.monotonic() - began:.1f} s")
-    totals = report(runs, expected_modules(options.modules))
-    say(f"\nmpi4py: {totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
+    totals = report(options, runs, expected_modules(options.modules))
+    variant = options.variant and f" ({options.variant})"
+    say(f"\nmpi4py{variant}: {totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
     if options.counts:
         with open(options.counts, "a") as file:
             print(*totals, file=file)

@@ -4,8 +4,9 @@
 # that fails without having counted a failure (a build error, a crash) counts as one. To add a
 # section: write section_NAME and put NAME into `sections` or `nightly_sections`.
 results=build/results
-sections=(lint generated multirank abi fault simulation other softrdma mpi4py asan-ubsan threads fuzz)
-nightly_sections=(tidy clang verbs_matrix many-seeds)
+sections=(lint generated multirank abi fault simulation other softrdma mpi4py mpi4py_verbs asan-ubsan
+  threads fuzz)
+nightly_sections=(tidy clang verbs_matrix mpi4py_verbs_all many-seeds)
 fuzz_seconds=20 # for all targets together
 program_forms=() # of the programs on softrdma: the short ones
 
@@ -116,6 +117,36 @@ section_mpi4py() {
   setup_environment mpi4py
   "$python" tests/mpi4py/run.py --mpi build/release --environment build/venv/mpi4py \
     --counts "$results/mpi4py.counts"
+}
+
+# run_mpi4py_on_verbs SECTION VARIANT RANKS [MODULE…]: over queue pairs of softrdma.
+run_mpi4py_on_verbs() {
+  local section=$1 variant=$2 ranks=$3
+  shift 3
+  "$python" tests/mpi4py/run.py --mpi build/release --environment build/venv/mpi4py \
+    --variant "$variant" --ranks "$ranks" --timeout 600 --counts "$results/$section.counts" "$@"
+}
+
+# A module of each kind of communication, with the channels that are earned by default and at once.
+section_mpi4py_verbs() {
+  local modules=(test_p2p_buf test_p2p_obj test_p2p_buf_part test_msgspec test_request test_cco_buf
+    test_cco_nb_buf test_comm_inter) variant failed=0
+  build release
+  setup_environment mpi4py
+  for variant in verbs verbs_earned; do
+    run_mpi4py_on_verbs mpi4py_verbs "$variant" 2,4 "${modules[@]}" || failed=1
+  done
+  return $failed
+}
+
+section_mpi4py_verbs_all() {
+  local variant failed=0
+  build release
+  setup_environment mpi4py
+  for variant in verbs verbs_earned; do
+    run_mpi4py_on_verbs mpi4py_verbs_all "$variant" 2,4,8 || failed=1
+  done
+  return $failed
 }
 
 section_tidy() {
