@@ -19,10 +19,11 @@ namespace hawser::launcher {
 namespace {
 
 Supervisor make_supervisor(const Options& options) {
-  if (options.timeout_ns == 0) return Supervisor();
+  const auto on_death = options.keep_going ? Supervisor::OnDeath::go_on : Supervisor::OnDeath::end;
   Verdict verdict{Verdict::Cause::timed_out};
+  if (options.timeout_ns == 0) return Supervisor(std::nullopt, verdict, {}, on_death);
   verdict.detail = fmt::format("{:g}", static_cast<double>(options.timeout_ns) / 1e9);
-  return Supervisor(platform::monotonic_ns() + options.timeout_ns, verdict);
+  return Supervisor(platform::monotonic_ns() + options.timeout_ns, verdict, {}, on_death);
 }
 
 Verdict not_started(std::string sentence) {
@@ -47,6 +48,7 @@ Job::Job(const Options& options, const bootstrap::JobSegment& segment,
       foreign_children_(children()),
       null_(::open("/dev/null", O_RDWR | O_CLOEXEC)),
       supervisor_(make_supervisor(options)),
+      notices_(segment),
       relay_(STDOUT_FILENO, STDERR_FILENO) {}
 
 int Job::run() {
@@ -162,11 +164,15 @@ void Job::reap() {
   int status = 0;
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     const auto found = running_.find(pid);
-    if (found == running_.end()) continue;  // an orphan
+    if (found == running_.end()) {
+      notices_.orphan_ended(pid);
+      continue;
+    }
     const std::uint32_t rank = found->second;
     const auto state = static_cast<bootstrap::ProcessState>(segment_.entry(rank).state.load());
     endings.push_back({rank, status, state == bootstrap::ProcessState::initialized});
     running_.erase(found);
+    notices_.rank_ended(rank, pid);
   }
   std::optional<Verdict> abort;
   if (std::optional<bootstrap::JobSegment::Abort> record = segment_.recorded_abort();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bootstrap/local/job_segment.hpp"
+#include "launcher/end_notices.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/options.hpp"
 #include "launcher/output/relay.hpp"
@@ -54,6 +55,7 @@ class Job {
   const platform::FileDescriptor null_;
 
   Supervisor supervisor_;
+  EndNotices notices_;
   Relay relay_;
   std::unordered_map<pid_t, std::uint32_t> running_;  // rank by process
   std::vector<pid_t> pids_;                           // by rank, also of those that ended

@@ -26,6 +26,7 @@ struct Texts {
   std::string directory;
   bool tag_output = false;
   bool verbose = false;
+  bool keep_going = false;
   bool accepted = false;
 };
 
@@ -58,6 +59,8 @@ void declare_options(CLI::App& app, Texts& texts) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_flag("-v,--verbose", texts.verbose, "Say where each rank runs");
+  app.add_flag("--keep-going,--enable-recovery,--disable-auto-cleanup", texts.keep_going,
+               "The others go on when a rank dies; operations with it fail");
   app.add_option("--genv", texts.global_environment_pairs, "Set a variable for all programs")
       ->type_name("NAME VALUE")
       ->allow_extra_args(false);
@@ -160,6 +163,7 @@ Result<void> add_settings(const Texts& texts, Options& options) {
 /// Options that hold for the whole job, before whichever program they stand.
 Result<void> add_job_options(const Texts& texts, Options& options) {
   options.tag_output |= texts.tag_output;
+  options.keep_going |= texts.keep_going;
   options.verbose |= texts.verbose;
   if (!texts.bind_to.empty()) {
     const Result<BindTo> bind_to = parse_bind_to(texts.bind_to);

@@ -36,6 +36,7 @@ struct Options {
   BindTo bind_to = BindTo::automatic;
   bool tag_output = false;
   bool verbose = false;
+  bool keep_going = false;            // the death of a rank ends nobody else
   std::uint64_t timeout_ns = 0;       // 0: none
   std::vector<std::string> settings;  // "key=value"
 

@@ -46,7 +46,12 @@ Supervisor::Orders Supervisor::ranks_ended(std::span<const Ending> endings,
   running_ -= static_cast<std::uint32_t>(endings.size());
   if (verdict_) return {};
   std::optional<Verdict> verdict = judge(endings, abort);
-  return verdict ? failed(*std::move(verdict), now_ns) : Orders{};
+  if (!verdict) return {};
+  if (on_death_ == OnDeath::go_on && !abort) {
+    if (!passed_over_) passed_over_ = std::move(verdict);
+    return {};
+  }
+  return failed(*std::move(verdict), now_ns);
 }
 
 Supervisor::Orders Supervisor::orphans_left(std::uint64_t now_ns) {

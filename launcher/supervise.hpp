@@ -38,10 +38,17 @@ class Supervisor {
     bool stop_self = false;
   };
 
+  /// What the failure of a rank means for the others, unless it is an abort.
+  enum class OnDeath : std::uint8_t { end, go_on };
+
   explicit Supervisor(std::optional<std::uint64_t> deadline_ns = {}, Verdict timeout = no_timeout())
       : job_deadline_ns_(deadline_ns), timeout_(std::move(timeout)) {}
-  Supervisor(std::optional<std::uint64_t> deadline_ns, Verdict timeout, const Limits& limits)
-      : limits_(limits), job_deadline_ns_(deadline_ns), timeout_(std::move(timeout)) {}
+  Supervisor(std::optional<std::uint64_t> deadline_ns, Verdict timeout, const Limits& limits,
+             OnDeath on_death = OnDeath::end)
+      : limits_(limits),
+        job_deadline_ns_(deadline_ns),
+        timeout_(std::move(timeout)),
+        on_death_(on_death) {}
 
   void rank_started() { ++running_; }
   /// ENDINGS are those that were seen at one time: they have no order among themselves.
@@ -58,7 +65,9 @@ class Supervisor {
   /// When time_passed() wants to be called.
   [[nodiscard]] std::optional<std::uint64_t> next_deadline_ns() const;
   [[nodiscard]] std::uint32_t running() const { return running_; }
-  [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
+  [[nodiscard]] const std::optional<Verdict>& verdict() const {
+    return verdict_ ? verdict_ : passed_over_;
+  }
   /// The user does not want to wait, not even for output to be written.
   [[nodiscard]] bool is_impatient() const { return impatient_; }
   /// Processes survive SIGKILL (the kernel holds them): leave without them.
@@ -75,6 +84,7 @@ class Supervisor {
   const Limits limits_{};
   const std::optional<std::uint64_t> job_deadline_ns_;
   const Verdict timeout_;
+  const OnDeath on_death_ = OnDeath::end;
   std::uint32_t running_ = 0;
   Phase phase_ = Phase::running;
   std::uint64_t phase_deadline_ns_ = 0;
@@ -82,6 +92,7 @@ class Supervisor {
   bool impatient_ = false;
   bool orphans_told_ = false;
   std::optional<Verdict> verdict_;
+  std::optional<Verdict> passed_over_;  // the first death that ended nobody else
 };
 
 }  // namespace hawser::launcher

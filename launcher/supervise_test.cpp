@@ -55,6 +55,28 @@ TEST(Supervisor, TheFirstFailureTerminatesThenKills) {
   EXPECT_EQ(supervisor.verdict()->value, 3);
 }
 
+TEST(Supervisor, WhereTheOthersGoOnADeathIsAVerdictAlone) {
+  const Verdict timeout{Cause::timed_out};
+  Supervisor supervisor(1000 * ms, timeout, {}, Supervisor::OnDeath::go_on);
+  for (int rank = 0; rank < 3; ++rank) supervisor.rank_started();
+  EXPECT_EQ(supervisor.ranks_ended(std::vector{killed(1, SIGKILL)}, {}, 100 * ms).signal, 0);
+  EXPECT_EQ(supervisor.verdict()->cause, Cause::died_of_signal);
+  EXPECT_EQ(supervisor.next_deadline_ns(), 1000 * ms);
+  EXPECT_EQ(supervisor.ranks_ended(std::vector{exited(0, 0)}, {}, 200 * ms).signal, 0);
+  EXPECT_EQ(supervisor.verdict()->rank, 1U);
+  const Verdict abort{Cause::aborted, 2, 7};
+  EXPECT_EQ(supervisor.ranks_ended(std::vector{exited(2, 7)}, abort, 300 * ms).signal, SIGTERM);
+  EXPECT_EQ(supervisor.verdict()->cause, Cause::aborted);
+}
+
+TEST(Supervisor, WhereTheOthersGoOnTimeStillEndsThem) {
+  Supervisor supervisor(1000 * ms, Verdict{Cause::timed_out}, {}, Supervisor::OnDeath::go_on);
+  for (int rank = 0; rank < 2; ++rank) supervisor.rank_started();
+  supervisor.ranks_ended(std::vector{killed(1, SIGKILL)}, {}, 100 * ms);
+  EXPECT_EQ(supervisor.time_passed(1000 * ms).signal, SIGTERM);
+  EXPECT_EQ(supervisor.verdict()->cause, Cause::timed_out);
+}
+
 TEST(Supervisor, OfEndingsSeenTogetherTheCauseIsNamed) {
   const Verdict abort{Cause::aborted, 2, 7};
   EXPECT_EQ(judge({exited(0, 1), killed(1, SIGSEGV), exited(2, 7)}, abort), Cause::died_of_signal);

@@ -41,6 +41,14 @@ void Directory::publish(std::uint32_t index, std::string_view key,
       });
 }
 
+void Directory::arrive_at_end() {
+  scheduler_.after(random_.below(publish_ns_max_), [this] {
+    ++arrived_at_end_;
+    if (!have_all_arrived_at_end()) return;
+    for (std::uint32_t i = 0; i < processes_; ++i) scheduler_.wake(i);
+  });
+}
+
 std::optional<std::vector<std::byte>> Directory::look_up(std::uint32_t index,
                                                          std::string_view key) const {
   const auto found = visible_.find({index, std::string(key)});

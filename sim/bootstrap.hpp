@@ -18,7 +18,7 @@
 
 namespace hawser::sim {
 
-/// What the processes of a job published, and which hosts they are on.
+/// What the processes of a job published, which hosts they are on, and who has come to its end.
 class Directory {
  public:
   Directory(Scheduler& scheduler, std::uint64_t seed, std::uint32_t processes);
@@ -29,6 +29,8 @@ class Directory {
   void publish(std::uint32_t index, std::string_view key, std::span<const std::byte> value);
   [[nodiscard]] std::optional<std::vector<std::byte>> look_up(std::uint32_t index,
                                                               std::string_view key) const;
+  void arrive_at_end();
+  [[nodiscard]] bool have_all_arrived_at_end() const { return arrived_at_end_ >= processes_; }
   /// Others can see something that process INDEX has published.
   [[nodiscard]] bool is_visible(std::uint32_t index) const {
     const auto first = visible_.lower_bound({index, std::string()});
@@ -44,8 +46,9 @@ class Directory {
   const std::uint64_t job_;
   const std::uint32_t processes_;
   const std::uint32_t per_host_;
-  const std::uint64_t publish_ns_max_;
+  const std::uint64_t publish_ns_max_;  // until others see what one says
   std::map<Key, std::vector<std::byte>> visible_;
+  std::uint32_t arrived_at_end_ = 0;
 };
 
 class SimBootstrap final : public bootstrap::Bootstrap {
@@ -65,6 +68,10 @@ class SimBootstrap final : public bootstrap::Bootstrap {
   [[nodiscard]] std::optional<HostMemory> host_memory() const override { return std::nullopt; }
   [[nodiscard]] std::optional<std::uint32_t> local_rank_of(std::uint32_t index) const override {
     return directory_.local_rank(index, placement_.self.index);
+  }
+  void arrive_at_end() override { directory_.arrive_at_end(); }
+  [[nodiscard]] bool have_all_arrived_at_end() const override {
+    return directory_.have_all_arrived_at_end();
   }
   void report_initialized() override {}
   void report_finalized() override {}

@@ -65,6 +65,18 @@ class Bootstrap {
   /// The local rank of process INDEX, if it is on this host.
   [[nodiscard]] virtual std::optional<std::uint32_t> local_rank_of(std::uint32_t index) const = 0;
 
+  /// How a process of the job has ended. One that merely says nothing has not.
+  enum class Ending : std::uint8_t { none, finalized, died };
+  /// How many processes are known to have ended; only grows. Asked whenever there is nothing to do.
+  [[nodiscard]] virtual std::uint32_t ended_count() const { return 0; }
+  /// What is known of process INDEX; at least what ended_count() has counted.
+  [[nodiscard]] virtual Ending ending_of(std::uint32_t /*index*/) const { return Ending::none; }
+
+  /// This process has come to its end, where it waits for the others (MPI_Finalize). Once.
+  virtual void arrive_at_end() = 0;
+  /// All processes of the job have, or have ended without.
+  [[nodiscard]] virtual bool have_all_arrived_at_end() const = 0;
+
   /// Tells the launcher that this process has called MPI_Init / has finalised, so that an exit in
   /// between counts as a failure.
   virtual void report_initialized() = 0;

@@ -1,8 +1,5 @@
 #include "comm_ops/comm_factory.hpp"
 
-#include "collective/collective.hpp"
-#include "collective/executor/direct.hpp"
-
 namespace hawser::comm_ops {
 
 namespace {
@@ -24,9 +21,9 @@ Ref<Comm> CommFactory::make_world(int size, Ref<Errhandler> errhandler) {
   world.context = world_context;
   world.contexts = core::ContextMap(world_context);
   world.errhandler = std::move(errhandler);
-  world_ = base::make_ref<Comm>(std::move(world));
-  world_->set_name("MPI_COMM_WORLD");
-  return world_;
+  Ref<Comm> comm = base::make_ref<Comm>(std::move(world));
+  comm->set_name("MPI_COMM_WORLD");
+  return comm;
 }
 
 Ref<Comm> CommFactory::make_self(Ref<Errhandler> errhandler) {
@@ -40,11 +37,6 @@ Ref<Comm> CommFactory::make_self(Ref<Errhandler> errhandler) {
   Ref<Comm> comm = base::make_ref<Comm>(std::move(self));
   comm->set_name("MPI_COMM_SELF");
   return comm;
-}
-
-Result<void> CommFactory::meet_world() {
-  if (!world_) return {};
-  return collective::barrier(collective::DirectRunner(engine_), *world_, {});
 }
 
 }  // namespace hawser::comm_ops

@@ -51,8 +51,6 @@ class CommFactory {
   /// MPI_COMM_WORLD of SIZE processes of our job, and MPI_COMM_SELF; no communication.
   Ref<Comm> make_world(int size, Ref<Errhandler> errhandler);
   Ref<Comm> make_self(Ref<Errhandler> errhandler);
-  /// A barrier over the world that make_world made; nothing without it.
-  Result<void> meet_world();
 
   // Collective over PARENT (both groups of an intercommunicator).
   /// Copies attributes and error handler; the info hints if INFO is null, else those of INFO.
@@ -90,7 +88,6 @@ class CommFactory {
   collective::PlanRunner& plans_;
   const Identity self_;
   const Locality& locality_;
-  Ref<Comm> world_;
   std::atomic<std::uint32_t> next_context_{3};  // 0: setup, 1: world, 2: self
 };
 

@@ -116,7 +116,7 @@ std::optional<collective::TeamHost> HostSurroundings::team_host() {
   return collective::TeamHost{&bootstrap_, wake_words_, payer_, shm_.single_copy};
 }
 
-void HostSurroundings::on_published() {
+void HostSurroundings::wake_all() {
   const hostmem::Waker waker(hostmem::FencePayer::waker);
   for (hostmem::WakeWord& word : wake_words_) waker.wake(word);
 }

@@ -24,7 +24,7 @@ class HostSurroundings final : public Surroundings {
   p2p::Waiter& waiter() override { return waiter_; }
   Result<std::vector<std::unique_ptr<transport::Transport>>> make_transports(
       transport::Sink& sink, memory::Ledger& ledger) override;
-  void on_published() override;
+  void wake_all() override;
   [[nodiscard]] std::optional<collective::TeamHost> team_host() override;
   [[nodiscard]] std::uint64_t sleeps() const override { return waiter_.sleeps(); }
   [[nodiscard]] std::uint64_t wakes() const override {

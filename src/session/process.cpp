@@ -52,7 +52,7 @@ Result<void> Process::open_transports() {
     if (const std::size_t frame = transport->datagram_bytes_max(); frame > 0)
       HAWSER_TRY(policy_.set_ud_max(frame - p2p::wire::eager_overhead));
   }
-  surroundings_->on_published();
+  surroundings_->wake_all();
   return {};
 }
 
@@ -96,7 +96,7 @@ Result<void> Process::change_rules(const channel::PolicySettings& channel) {
 
 Result<void> Process::finalize(bool world) {
   endpoints_.stop_earning();
-  if (world) HAWSER_TRY(comms_.meet_world());
+  if (world) meet_all();
   {
     const p2p::LaneLock lock(engine_);
     endpoints_.part();
@@ -106,6 +106,13 @@ Result<void> Process::finalize(bool world) {
     return backend_.is_drained();
   });
   return {};
+}
+
+void Process::meet_all() {
+  bootstrap().arrive_at_end();
+  const auto have_all_arrived = [this] { return bootstrap().have_all_arrived_at_end(); };
+  if (have_all_arrived()) surroundings_->wake_all();
+  engine_.wait_until(have_all_arrived);
 }
 
 void Process::leave() {

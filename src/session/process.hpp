@@ -40,8 +40,8 @@ class Surroundings {
   /// The transports to other processes, in order of preference, delivering to SINK.
   virtual Result<std::vector<std::unique_ptr<transport::Transport>>> make_transports(
       transport::Sink& sink, memory::Ledger& ledger) = 0;
-  /// Our addresses are published: whoever sleeps until then is to look again.
-  virtual void on_published() {}
+  /// We told the bootstrap what others may sleep until: they are to look again.
+  virtual void wake_all() {}
   /// What its processes bring into teams; nothing where they share no memory.
   [[nodiscard]] virtual std::optional<collective::TeamHost> team_host() { return std::nullopt; }
   /// Times that this process went to sleep while waiting.
@@ -97,6 +97,8 @@ class Process final : private comm_ops::Locality {
           channel::Policy policy, core::Datatype& byte_type);
   Result<void> open_transports();
   void connect_to_all();
+  /// By the bootstrap, so that nobody needs a peer for it.
+  void meet_all();
   [[nodiscard]] bool is_same_host(const base::Identity& process) const override;
 
   const std::unique_ptr<Surroundings> surroundings_;

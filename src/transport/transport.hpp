@@ -193,6 +193,10 @@ class Link {
   /// nothing where we granted none. False as above.
   virtual bool recall(ChannelKind kind) = 0;
 
+  /// The peer is gone: nothing is sent to it any more, and its answers are not waited for. The sink
+  /// hears what becomes of channels and operations, as ever; there are none afterwards.
+  virtual void abandon() {}
+
   /// The peer has left (Transport::leave): until it comes back it reads nothing, and what finds no
   /// room need not be waited for.
   [[nodiscard]] virtual bool is_away() const = 0;

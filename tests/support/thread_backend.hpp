@@ -228,6 +228,8 @@ class ThreadHost final : public bootstrap::Bootstrap {
   [[nodiscard]] std::optional<std::uint32_t> local_rank_of(std::uint32_t index) const override {
     return index;
   }
+  void arrive_at_end() override {}
+  [[nodiscard]] bool have_all_arrived_at_end() const override { return true; }
   void report_initialized() override {}
   void report_finalized() override {}
   [[noreturn]] void abort(int, std::string_view) override { std::abort(); }

@@ -135,6 +135,32 @@ ProcessEntry& JobSegment::entry(std::uint32_t index) const {
   return *std::launder(entries + index);
 }
 
+void JobSegment::record_end(std::uint32_t index) const {
+  const std::uint32_t before =
+      entry(index).end.fetch_or(ProcessEntry::has_ended, std::memory_order_relaxed);
+  if ((before & ProcessEntry::has_arrived) == 0)
+    header().arrived_at_end.fetch_add(1, std::memory_order_release);
+  // Who sees the count with acquire sees the entry.
+  header().ended.fetch_add(1, std::memory_order_release);
+}
+
+void JobSegment::record_arrival(std::uint32_t index) const {
+  entry(index).end.fetch_or(ProcessEntry::has_arrived, std::memory_order_relaxed);
+  header().arrived_at_end.fetch_add(1, std::memory_order_acq_rel);
+}
+
+bool JobSegment::have_all_arrived() const {
+  return header().arrived_at_end.load(std::memory_order_acquire) >= facts_.size;
+}
+
+std::uint32_t JobSegment::ended_count() const {
+  return header().ended.load(std::memory_order_acquire);
+}
+
+bool JobSegment::has_ended(std::uint32_t index) const {
+  return (entry(index).end.load(std::memory_order_relaxed) & ProcessEntry::has_ended) != 0;
+}
+
 void JobSegment::record_abort(const Abort& abort) const {
   AbortRecord& record = header().abort;
   std::uint32_t none = 0;

@@ -33,7 +33,7 @@ inline constexpr const char* job_fd_variable = "HAWSER_JOB_FD";
 inline constexpr const char* job_index_variable = "HAWSER_JOB_INDEX";
 
 inline constexpr std::uint64_t job_segment_magic = 0x315f4a5253574148ULL;  // "HAWSRJ_1"
-inline constexpr std::uint32_t job_segment_version = 1;
+inline constexpr std::uint32_t job_segment_version = 2;
 
 /// Processes of one job on one host, at most.
 inline constexpr std::uint32_t job_processes_max = 65536;
@@ -62,6 +62,8 @@ struct JobHeader {
   std::int32_t host_cores;    // that the ranks share
   std::byte key[32];
   AbortRecord abort;
+  std::atomic<std::uint32_t> ended;           // processes whose entry says so
+  std::atomic<std::uint32_t> arrived_at_end;  // processes that have, or have ended without
 };
 
 struct PublishedValue {
@@ -72,17 +74,19 @@ struct PublishedValue {
 };
 
 struct ProcessEntry {
-  static constexpr int values_max = 4;  // addresses of transports
+  static constexpr int values_max = 4;             // addresses of transports
+  static constexpr std::uint32_t has_arrived = 1;  // at its end: set by the process
+  static constexpr std::uint32_t has_ended = 2;    // set by mpirun, once nothing more comes of it
 
   std::atomic<std::uint32_t> state;  // ProcessState
   std::atomic<std::int32_t> pid;
   std::int32_t app_number;
-  std::uint32_t reserved;
+  std::atomic<std::uint32_t> end;  // bits, see below
   PublishedValue values[values_max];
 };
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
-static_assert(sizeof(JobHeader) == 608 && sizeof(ProcessEntry) == 1200,
+static_assert(sizeof(JobHeader) == 616 && sizeof(ProcessEntry) == 1200,
               "a changed layout needs a new job_segment_version");
 
 class JobSegment {
@@ -112,6 +116,14 @@ class JobSegment {
   [[nodiscard]] const Facts& facts() const { return facts_; }
   [[nodiscard]] const platform::FileDescriptor& fd() const { return fd_; }
   [[nodiscard]] ProcessEntry& entry(std::uint32_t index) const;
+
+  /// Process INDEX waits for the others to end. Told once, by itself.
+  void record_arrival(std::uint32_t index) const;
+  [[nodiscard]] bool have_all_arrived() const;
+  /// Process INDEX has ended, and what it wrote is there. Told once, by the launcher.
+  void record_end(std::uint32_t index) const;
+  [[nodiscard]] std::uint32_t ended_count() const;
+  [[nodiscard]] bool has_ended(std::uint32_t index) const;
 
   struct Abort {
     int code;

@@ -170,6 +170,13 @@ std::optional<std::uint32_t> LocalBootstrap::local_rank_of(std::uint32_t index) 
   return index;
 }
 
+Bootstrap::Ending LocalBootstrap::ending_of(std::uint32_t index) const {
+  if (!segment_.has_ended(index)) return Ending::none;
+  const auto state =
+      static_cast<ProcessState>(segment_.entry(index).state.load(std::memory_order_acquire));
+  return state == ProcessState::finalized ? Ending::finalized : Ending::died;
+}
+
 void LocalBootstrap::report_initialized() {
   entry_.state.store(static_cast<std::uint32_t>(ProcessState::initialized),
                      std::memory_order_release);

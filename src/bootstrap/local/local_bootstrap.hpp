@@ -30,6 +30,12 @@ class LocalBootstrap final : public Bootstrap {
                                                         std::string_view key) override;
   [[nodiscard]] std::optional<HostMemory> host_memory() const override;
   [[nodiscard]] std::optional<std::uint32_t> local_rank_of(std::uint32_t index) const override;
+  [[nodiscard]] std::uint32_t ended_count() const override { return segment_.ended_count(); }
+  [[nodiscard]] Ending ending_of(std::uint32_t index) const override;
+  void arrive_at_end() override { segment_.record_arrival(placement_.self.index); }
+  [[nodiscard]] bool have_all_arrived_at_end() const override {
+    return segment_.have_all_arrived();
+  }
   void report_initialized() override;
   void report_finalized() override;
   [[noreturn]] void abort(int code, std::string_view sentence) override;

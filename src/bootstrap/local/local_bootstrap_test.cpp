@@ -172,6 +172,34 @@ TEST(LocalBootstrap, TheLauncherSeesStateAndPid) {
   EXPECT_EQ(state(), ProcessState::finalized);
 }
 
+TEST(LocalBootstrap, AllHaveArrivedOnceTheLastHas) {
+  const JobSegment job = make_job(2);
+  const auto first = join(job, 0);
+  const auto second = join(job, 1);
+  first->arrive_at_end();
+  EXPECT_FALSE(first->have_all_arrived_at_end());
+  second->arrive_at_end();
+  EXPECT_TRUE(first->have_all_arrived_at_end() && second->have_all_arrived_at_end());
+}
+
+TEST(LocalBootstrap, WhoHasEndedIsKnownAndNotWaitedFor) {
+  const JobSegment job = make_job(3);
+  const auto first = join(job, 0);
+  const auto second = join(job, 1);
+  EXPECT_EQ(first->ended_count(), 0U);
+  EXPECT_EQ(first->ending_of(1), Bootstrap::Ending::none);
+  second->arrive_at_end();
+  second->report_finalized();
+  job.record_end(1);
+  job.record_end(2);  // before it was anybody
+  EXPECT_EQ(first->ended_count(), 2U);
+  EXPECT_EQ(first->ending_of(1), Bootstrap::Ending::finalized);
+  EXPECT_EQ(first->ending_of(2), Bootstrap::Ending::died);
+  EXPECT_FALSE(first->have_all_arrived_at_end());
+  first->arrive_at_end();
+  EXPECT_TRUE(first->have_all_arrived_at_end());
+}
+
 TEST(LocalBootstrap, AbortLeavesItsSentenceAndAFailingExitCode) {
   for (const auto& [code, exit_code] : {std::pair{7, 7}, {0, 1}, {256, 1}, {-1, 255}, {300, 44}}) {
     JobSegment job = make_job(2);

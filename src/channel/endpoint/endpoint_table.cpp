@@ -111,13 +111,39 @@ bool EndpointTable::progress() {
   }
   if (!unresolved_.empty()) [[unlikely]]
     std::erase_if(unresolved_, [&](Endpoint* endpoint) {
-      return endpoint->link_ != nullptr || try_connect(*endpoint);
+      return endpoint->lost_ || endpoint->link_ != nullptr || try_connect(*endpoint);
     });
   if (timers_.wants_look()) [[unlikely]]
     moved |= timers_.run(
         [](Endpoint& endpoint) -> TimerState& { return endpoint.assurance_->timer_state; },
         [](Endpoint& endpoint, std::uint64_t now_ns) { return endpoint.serve(now_ns); });
-  return moved;
+  if (moved || environment_.bootstrap->ended_count() == ended_known_) [[likely]]
+    return moved;
+  lose_ended();
+  return true;
+}
+
+void EndpointTable::lose_ended() {
+  const std::uint32_t processes = environment_.bootstrap->placement().size;
+  ended_known_ = environment_.bootstrap->ended_count();
+  // What they committed before they ended is on its way here, or lost.
+  for (int rounds = 0; rounds < last_rounds_max; ++rounds) {
+    bool moved = false;
+    for (Transport* transport : transports_) moved |= transport->progress();
+    if (!moved) break;
+  }
+  ended_.resize(processes);
+  Identity peer = environment_.self;
+  for (peer.index = 0; peer.index < processes; ++peer.index) {
+    const bootstrap::Bootstrap::Ending ending = environment_.bootstrap->ending_of(peer.index);
+    if (ending == bootstrap::Bootstrap::Ending::none || ended_[peer.index]) continue;
+    ended_[peer.index] = true;
+    Endpoint* endpoint = find(peer);
+    // Nobody misses a process that took its leave in silence; operations may yet name another one.
+    if (endpoint == nullptr && ending == bootstrap::Bootstrap::Ending::finalized) continue;
+    if (endpoint == nullptr) endpoint = &make(peer);
+    lose(*endpoint, "its process has ended");
+  }
 }
 
 std::uint64_t EndpointTable::deadline_ns() const {
@@ -226,6 +252,7 @@ void EndpointTable::on_link(Link& link, const Identity& peer) {
 
 bool EndpointTable::on_channel_asked(Link& link, ChannelKind kind) {
   Endpoint& endpoint = endpoint_of(link);
+  if (endpoint.lost_) return false;
   Slots<Endpoint>& granted = slots_.granted(kind);
   if (granted.reserve()) {
     granted.hold(endpoint);
@@ -248,7 +275,7 @@ bool EndpointTable::on_channel_asked(Link& link, ChannelKind kind) {
 void EndpointTable::on_channels_changed(Link& link) {
   Endpoint& endpoint = endpoint_of(link);
   settle_slots(endpoint);
-  if (link.channels().empty()) return;
+  if (link.channels().empty() || endpoint.lost_) return;
   apply_policy(endpoint);
   endpoint.flush(*handler_);
   note_waiting(endpoint);
@@ -309,7 +336,7 @@ void EndpointTable::on_operation_done(Link& link, std::uint64_t token, bool was_
 }
 
 void EndpointTable::apply_policy(Endpoint& endpoint) {
-  if (endpoint.link_ == nullptr || endpoint.link_->channels().empty()) return;
+  if (endpoint.lost_ || endpoint.link_ == nullptr || endpoint.link_->channels().empty()) return;
   refresh_table(endpoint);
   for (const ChannelKind kind : transport::earned_kinds) earn(endpoint, kind);
 }
@@ -385,6 +412,7 @@ void EndpointTable::on_lost(Link& link, std::string_view cause) { lose(endpoint_
 void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   if (endpoint.lost_) return;
   endpoint.lost_ = true;
+  if (endpoint.link_ != nullptr) endpoint.link_->abandon();
   endpoint.table_ = nullptr;
   for (const ChannelKind kind : transport::earned_kinds) {
     free_asked(endpoint, kind);

@@ -101,6 +101,8 @@ class EndpointTable final : public Sink {
   /// Finds an address of the peer and connects; false if it has published none yet.
   bool try_connect(Endpoint& endpoint);
   void lose(Endpoint& endpoint, std::string_view cause);
+  /// Processes of the job have ended: what they had sent is taken, then they are lost.
+  void lose_ended();
   /// The send table that holds for ENDPOINT's channels now.
   void refresh_table(Endpoint& endpoint);
   /// Asks for a channel of KIND to ENDPOINT if it has earned one.
@@ -118,6 +120,7 @@ class EndpointTable final : public Sink {
   static void on_control(Endpoint& endpoint, std::span<const std::byte> frame);
 
   static constexpr std::uint32_t busy_rounds_per_look = 4;
+  static constexpr int last_rounds_max = 1'000'000;  // that take what a process has left behind
 
   const Environment environment_;
   std::vector<Transport*> transports_;
@@ -129,6 +132,8 @@ class EndpointTable final : public Sink {
   std::vector<Endpoint*> waiting_;     // with frames in their FIFO
   DedicatedSlots slots_;
   std::uint32_t busy_rounds_ = 0;
+  std::uint32_t ended_known_ = 0;  // processes of the job that have ended and were lost for it
+  std::vector<bool> ended_;        // by index; empty until one has ended
   bool earns_ = true;
 };
 

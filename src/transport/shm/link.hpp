@@ -40,7 +40,8 @@ class ShmLink final : public Link {
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;
   bool recall(ChannelKind kind) override;
-  [[nodiscard]] bool is_away() const override { return attached_ && segment_.is_away(); }
+  void abandon() override { lose(); }
+  [[nodiscard]] bool is_away() const override { return lost_ || (attached_ && segment_.is_away()); }
   std::span<const std::byte> front(ChannelKind kind) override;
   void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const MemoryPiece> local,
@@ -90,7 +91,10 @@ class ShmLink final : public Link {
   }
   /// False once the process behind this link has ended.
   [[nodiscard]] bool is_alive() const;
-  void lose() { channels_ = {}; }
+  void lose() {
+    channels_ = {};
+    lost_ = true;
+  }
   /// Times that the peer slept and was woken by a frame.
   [[nodiscard]] std::uint64_t wakes() const { return wakes_; }
 
@@ -114,6 +118,7 @@ class ShmLink final : public Link {
   std::uint32_t number_;
   hostmem::Waker waker_;
   const hostmem::WakeWord& own_word_;
+  bool lost_ = false;
   bool attached_ = false;
   std::uint64_t wakes_ = 0;
   pid_t pid_ = 0;

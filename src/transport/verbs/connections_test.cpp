@@ -109,6 +109,31 @@ TEST(VerbsConnection, OneThatIsGivenBackEndsOnBothSidesWithNothingLost) {
   pair.connect();
 }
 
+TEST(VerbsConnection, APeerThatIsGoneIsNotWaitedFor) {
+  Pair pair;
+  pair.connect();
+  pair.make_fast_path();
+  std::byte* const frame = send(*pair.there, rc, 500, 1);
+  pair.there->abandon();  // b is never polled again
+  EXPECT_TRUE(pair.there->channels().empty());
+  EXPECT_TRUE(pair.there->earnable().empty());
+  EXPECT_EQ(pair.a.sink.given_back, 1);
+  pair.there->release(rc, frame);
+  EXPECT_EQ(pair.a.transport->deadline_ns(), base::never_ns);
+  EXPECT_TRUE(pair.a.transport->is_drained());
+  pair.there->abandon();
+  EXPECT_EQ(pair.a.sink.given_back, 1) << "there was nothing more to end";
+}
+
+TEST(VerbsConnection, AQuestionToAPeerThatIsGoneIsNotRepeated) {
+  Pair pair;
+  EXPECT_TRUE(pair.there->ask(rc));
+  EXPECT_NE(pair.a.transport->deadline_ns(), base::never_ns);
+  pair.there->abandon();
+  EXPECT_EQ(pair.a.transport->deadline_ns(), base::never_ns);
+  EXPECT_EQ(pair.a.sink.given_back, 1) << "the slot that was reserved for it";
+}
+
 TEST(VerbsConnection, WhatABrokenOneCarriedGoesByDatagrams) {
   Settings breaking;
   breaking.break_one_in = 1;

@@ -26,6 +26,16 @@ void Connector::close() {
     carry_out(handshake_.close(services_.clock()), nullptr);
 }
 
+void Connector::abandon() {
+  if (handshake_.is_closed()) return;  // one that is ending needs the peer no more
+  if (std::exchange(is_open_, false)) listener_.on_connection_closing();
+  break_off();
+  is_draining_ = false;
+  was_broken_ = false;
+  handshake_.abandon();
+  listener_.on_connection_ended();
+}
+
 bool Connector::may_grant() {
   // A peer that has given up its last question asks anew; our grant still stands.
   const bool was_granted = connection_ != nullptr;

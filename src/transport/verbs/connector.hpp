@@ -47,6 +47,8 @@ class Connector {
   bool ask();
   /// Ends an open connection when all has left.
   void close();
+  /// The peer is gone: ends at once whatever there is, without a word.
+  void abandon();
   void on_message(const ConnectionMessage& message);
   /// Something came by CONNECTION.
   void on_used(const Connection& connection);

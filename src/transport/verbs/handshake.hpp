@@ -87,6 +87,9 @@ class Handshake {
     return on_other_message(message, now_ns);
   }
 
+  /// There is nobody to agree with any more.
+  void abandon() { rest(State::closed); }
+
   /// When on_time() has something to repeat.
   [[nodiscard]] std::uint64_t deadline_ns() const { return deadline_ns_; }
   Outcome on_time(std::uint64_t now_ns);

@@ -288,6 +288,12 @@ bool VerbsLink::recall(ChannelKind kind) {
   return kind != ChannelKind::rc_fast_path || !fast_path_ || fast_path_->recall();
 }
 
+void VerbsLink::abandon() {
+  if (connector_) connector_->abandon();
+  earnable_ = {};
+  channels_ = {};
+}
+
 void VerbsLink::serve(std::uint64_t now_ns) {
   is_timed_ = false;
   connector_->serve(now_ns);

@@ -52,6 +52,7 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;
   bool recall(ChannelKind kind) override;
+  void abandon() override;
   [[nodiscard]] bool is_away() const override { return false; }
   std::span<const std::byte> front(ChannelKind kind) override;
   void pop(ChannelKind kind) override;
