@@ -35,11 +35,6 @@ STATIC = {"HAWSER_CHANNEL_CONNECT": "static"}  # the default is on_demand
 POLLING = {"HAWSER_WAIT_SPIN_US": "1000000"}
 INTERRUPT = {"HAWSER_WAIT_SPIN_US": "0", "HAWSER_WAIT_YIELD_US": "0", "HAWSER_WAIT_YIELDS": "0"}
 
-# What collectives are made of where each rank has a core; here ranks share cores, and a root serves all.
-TREES = {"HAWSER_COLLECTIVE_BARRIER": "dissemination", "HAWSER_COLLECTIVE_BCAST": "binomial",
-         "HAWSER_COLLECTIVE_REDUCE": "binomial", "HAWSER_COLLECTIVE_ALLREDUCE": "recursive_doubling",
-         "HAWSER_COLLECTIVE_ALLGATHER": "recursive_doubling"}
-
 RC = ("rc_send", "channel.connections_max")
 RDMA = (*RC, "rc_rdma")
 FULL = (*RDMA, "rc_fast_path", "channel.fast_paths_max")
@@ -51,7 +46,6 @@ ALL = (
                               NEVER), ("ud_zero_copy",)),
     # Connections are counted with these.
     Configuration("on_demand", rules(SENT, AT_ONCE, **CONNECTED), RC),
-    Configuration("on_demand_trees", rules(SENT, AT_ONCE, **CONNECTED) | TREES, RC),
     Configuration("static", rules(SENT, AT_ONCE, **CONNECTED) | STATIC, RC + AT_START),
     Configuration("client_server", rules(SENT, AT_ONCE, **CONNECTED)
                   | {"HAWSER_CHANNEL_CONNECT": "client_server"}, RC + AT_START),

@@ -68,7 +68,7 @@ ABSENT = (
 
 def connections():
     for pattern, ranks in published.CONNECTIONS:
-        for configuration in ("static", "on_demand", "on_demand_trees"):
+        for configuration in ("static", "on_demand"):
             yield Job("connections", pattern, ranks, configuration)
 
 

@@ -84,21 +84,19 @@ def partners(outcome):
 def connections(outcomes):
     section = Section("Connections of a process", [
         "Averages over the processes; most: of the one that has the most; use: the part of the "
-        "connections that carried a message. On demand as collectives are where ranks share cores (a "
-        "root serves all), and with trees as where each has one. Partners: with whom the pattern itself "
-        "exchanges messages, those inside of collectives and of starting and ending not counted; this is "
+        "connections that carried a message. Partners: with whom the pattern itself exchanges messages, "
+        "those inside of collectives and of starting and ending not counted; this is "
         "what MG should stay near to. Papers: 004, table 2; all that it connects on demand is used."], [
             ["pattern", "ranks", "static: paper", "use", "ours", "use", "on demand: paper", "ours", "most",
-             "goal", "trees: ours", "most", "goal", "partners"]])
+             "goal", "partners"]])
     for (pattern, ranks), (wanted, use) in published.CONNECTIONS.items():
-        static, on_demand, trees = (outcomes.of("connections", pattern, ranks, name)
-                                    for name in ("static", "on_demand", "on_demand_trees"))
-        if not (static or on_demand or trees):
+        static, on_demand = (outcomes.of("connections", pattern, ranks, name)
+                             for name in ("static", "on_demand"))
+        if not (static or on_demand):
             continue
         section.lines.append([
             pattern, str(ranks), str(ranks - 1), number(use), *connection_cells(static),
-            number(wanted), *on_demand_cells(section, on_demand, wanted),
-            *on_demand_cells(section, trees, wanted), partners(on_demand)])
+            number(wanted), *on_demand_cells(section, on_demand, wanted), partners(on_demand)])
     return section
 
 

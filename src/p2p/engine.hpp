@@ -96,6 +96,10 @@ class Engine {
   [[nodiscard]] Waiter& waiter() { return waiter_; }
   /// Ranks on this host outnumber its cores: collectives prefer few wake-ups over short paths.
   [[nodiscard]] bool is_oversubscribed() const { return waiter_.policy().oversubscribed; }
+  /// Each peer that a process talks to costs it memory or a connection, as far as the job is
+  /// concerned: collectives prefer few partners for all over many for one.
+  [[nodiscard]] bool do_peers_cost() const { return peers_cost_; }
+  void set_peers_cost(bool peers_cost) { peers_cost_ = peers_cost; }
 
  private:
   friend class LaneLock;
@@ -115,6 +119,7 @@ class Engine {
   Backend& backend_;
   Waiter& waiter_;
   bool threaded_ = false;
+  bool peers_cost_ = false;
   std::uint32_t receives_ = 0;  // that were tried the short way
   std::recursive_mutex mutex_;
   std::atomic<int> sleepers_{0};

@@ -1,6 +1,7 @@
 #include "collective/algorithm/barrier.hpp"
 
 #include "collective/algorithm/buffers.hpp"
+#include "collective/algorithm/fold.hpp"
 #include "collective/algorithm/instantiate.hpp"
 
 namespace hawser::collective {
@@ -13,6 +14,30 @@ void barrier_dissemination(Executor ex, const BarrierArguments&) {
     ex.send(nothing(), (ex.rank() + distance) % n);
     ex.wait();
   }
+}
+
+template <class Executor>
+void barrier_recursive_doubling(Executor ex, const BarrierArguments&) {
+  const Fold fold(ex.size());
+  const int me = ex.rank();
+  if (fold.sits_out(me)) {
+    ex.send(nothing(), me + 1);
+    ex.recv(nowhere(), me + 1);
+    ex.wait();
+    return;
+  }
+  if (fold.stands_for_two(me)) {
+    ex.recv(nowhere(), me - 1);
+    ex.wait();
+  }
+  for (int bit = 1; bit < fold.numbers; bit *= 2) {
+    const int partner = fold.rank(fold.number(me) ^ bit);
+    ex.recv(nowhere(), partner);
+    ex.send(nothing(), partner);
+    ex.wait();
+  }
+  if (fold.stands_for_two(me)) ex.send(nothing(), me - 1);
+  ex.wait();
 }
 
 template <class Executor>
@@ -29,6 +54,7 @@ void barrier_linear(Executor ex, const BarrierArguments&) {
 }
 
 HAWSER_INSTANTIATE(barrier_dissemination, BarrierArguments)
+HAWSER_INSTANTIATE(barrier_recursive_doubling, BarrierArguments)
 HAWSER_INSTANTIATE(barrier_linear, BarrierArguments)
 
 }  // namespace hawser::collective

@@ -52,6 +52,7 @@ class DirectRun {
   void fail(Error error);
   std::byte* temporary(Count bytes) { return scratch_.allocate(bytes); }
   [[nodiscard]] bool is_oversubscribed() const { return engine_.is_oversubscribed(); }
+  [[nodiscard]] bool do_peers_cost() const { return engine_.do_peers_cost(); }
   void seek_team(Comm& comm, int tag) { team_ = runner_.team_of(comm, tag); }
   [[nodiscard]] Team* team() const { return team_; }
 

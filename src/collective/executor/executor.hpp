@@ -39,6 +39,7 @@ concept Run = requires(T run, Comm& comm, const ConstBuffer& from, const Buffer&
   run.fail(std::declval<Error>());
   { run.temporary(Count{}) } -> std::same_as<std::byte*>;
   { run.is_oversubscribed() } -> std::convertible_to<bool>;
+  { run.do_peers_cost() } -> std::convertible_to<bool>;
   run.seek_team(comm, int{});
   { run.team() } -> std::same_as<Team*>;
 };
@@ -56,6 +57,7 @@ class BasicExecutor {
   [[nodiscard]] int rank() const { return comm_->rank(); }
   [[nodiscard]] int size() const { return comm_->size(); }
   [[nodiscard]] bool is_oversubscribed() const { return run_->is_oversubscribed(); }
+  [[nodiscard]] bool do_peers_cost() const { return run_->do_peers_cost(); }
   /// To be made by all members, once a call and before its first message: finds the team of the
   /// communicator. A plan has none: it must not block.
   void seek_team() { run_->seek_team(*comm_, tag_); }

@@ -13,6 +13,7 @@
 
 #include "collective/executor/executor.hpp"
 #include "collective/executor/scratch.hpp"
+#include "p2p/engine.hpp"
 
 namespace hawser::collective {
 
@@ -60,7 +61,7 @@ class Plan : public base::RefCounted {
 /// Records a plan. The last step of every plan is a wait.
 class PlanBuilder {
  public:
-  explicit PlanBuilder(bool oversubscribed) : oversubscribed_(oversubscribed) {}
+  explicit PlanBuilder(const p2p::Engine& engine) : engine_(engine) {}
 
   void join(Comm& comm) { plan_->comms_.push_back(Ref<Comm>::share(&comm)); }
   void send(const ConstBuffer& buffer, const p2p::Envelope& envelope);
@@ -71,7 +72,8 @@ class PlanBuilder {
   void call(Call call) { plan_->steps_.emplace_back(std::move(call)); }
   void fail(Error error);
   std::byte* temporary(Count bytes) { return plan_->scratch_.allocate(bytes); }
-  [[nodiscard]] bool is_oversubscribed() const { return oversubscribed_; }
+  [[nodiscard]] bool is_oversubscribed() const { return engine_.is_oversubscribed(); }
+  [[nodiscard]] bool do_peers_cost() const { return engine_.do_peers_cost(); }
   void seek_team(Comm&, int) {}
   [[nodiscard]] static Team* team() { return nullptr; }
 
@@ -81,7 +83,7 @@ class PlanBuilder {
  private:
   void retain(core::Object& object);
 
-  const bool oversubscribed_;
+  const p2p::Engine& engine_;
   Ref<Plan> plan_ = base::make_ref<Plan>();
 };
 

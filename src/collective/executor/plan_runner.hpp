@@ -53,7 +53,7 @@ class PlanRunner final : public p2p::ProgressSource {
 
   [[nodiscard]] p2p::Engine& engine() { return engine_; }
   /// Records a plan for this process.
-  [[nodiscard]] PlanBuilder builder() { return PlanBuilder(engine_.is_oversubscribed()); }
+  [[nodiscard]] PlanBuilder builder() { return PlanBuilder(engine_); }
   /// Begins a run: its first messages are on their way when this returns. The plan's error if it
   /// can't be carried out.
   Result<Ref<Request>> start(Ref<const Plan> plan);

@@ -157,7 +157,7 @@ TEST(Selection, unknown_algorithm_is_refused_with_the_known_ones) {
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.error().sentence(),
               "there is no algorithm 'telepathy' for this collective; known are: shared linear "
-              "dissemination");
+              "recursive_doubling dissemination");
     const auto request = ibarrier(t.runner, *t.comm, {.algorithm = "telepathy"});
     EXPECT_FALSE(request.ok());
   });

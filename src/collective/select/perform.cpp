@@ -18,6 +18,7 @@ Situation situation(const Executor& ex, Count bytes) {
   return {.bytes = bytes,
           .ranks = ex.size(),
           .oversubscribed = ex.is_oversubscribed(),
+          .peers_cost = ex.do_peers_cost(),
           .in_team = ex.team() != nullptr,
           .reads_memory = ex.team() != nullptr && ex.team()->can_read()};
 }

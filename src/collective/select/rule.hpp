@@ -19,15 +19,19 @@ struct Situation {
   bool commutative = true;
   /// More ranks than cores: messages and wake-ups cost more than long paths.
   bool oversubscribed = false;
+  /// A process pays for each peer that it meets, in memory or with a connection: better a few for
+  /// everybody than all for a root.
+  bool peers_cost = false;
   /// The members share a board (team/team.hpp), on which this call can be carried out.
   bool in_team = false;
   /// And they read each other's memory.
   bool reads_memory = false;
 
   [[nodiscard]] bool is_power_of_two() const { return (ranks & (ranks - 1)) == 0; }
+  [[nodiscard]] bool wants_trees() const { return !oversubscribed || peers_cost; }
   /// Flat trees are best: each rank but one wakes once.
   [[nodiscard]] bool wants_few_messages(base::Count total_bytes) const {
-    return oversubscribed && total_bytes <= 4096 && ranks <= 256;
+    return !wants_trees() && total_bytes <= 4096 && ranks <= 256;
   }
 };
 

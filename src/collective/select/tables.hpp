@@ -33,6 +33,8 @@ constexpr auto table(For<BarrierArguments>) {
   return std::to_array<Rule<E, BarrierArguments>>({
       {"shared", in_a_team, always, on_team<E, BarrierArguments, shared_barrier>},
       {"linear", always, [](auto& s) { return s.wants_few_messages(0); }, barrier_linear},
+      {"recursive_doubling", always, [](auto& s) { return s.peers_cost || s.is_power_of_two(); },
+       barrier_recursive_doubling},
       {"dissemination", always, always, barrier_dissemination},
   });
 }
@@ -57,7 +59,7 @@ constexpr auto table(For<GatherArguments>) {
   return std::to_array<Rule<E, GatherArguments>>({
       {"shared", in_a_team, always, on_team<E, GatherArguments, shared_gather>},
       {"binomial", always,
-       [](auto& s) { return !s.oversubscribed && s.ranks > 8 && s.bytes <= 2 * kib; },
+       [](auto& s) { return s.wants_trees() && s.ranks > 8 && s.bytes <= 2 * kib; },
        gather_binomial},
       {"linear", always, always, gather_linear},
   });
@@ -73,7 +75,7 @@ constexpr auto table(For<ScatterArguments>) {
   return std::to_array<Rule<E, ScatterArguments>>({
       {"shared", in_a_team, always, on_team<E, ScatterArguments, shared_scatter>},
       {"binomial", always,
-       [](auto& s) { return !s.oversubscribed && s.ranks > 8 && s.bytes <= 2 * kib; },
+       [](auto& s) { return s.wants_trees() && s.ranks > 8 && s.bytes <= 2 * kib; },
        scatter_binomial},
       {"linear", always, always, scatter_linear},
   });
