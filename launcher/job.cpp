@@ -161,6 +161,7 @@ void Job::take_signals() {
 
 void Job::reap() {
   std::vector<Supervisor::Ending> endings;
+  std::vector<pid_t> ended;  // of the same ranks
   int status = 0;
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     const auto found = running_.find(pid);
@@ -172,7 +173,7 @@ void Job::reap() {
     const auto state = static_cast<bootstrap::ProcessState>(segment_.entry(rank).state.load());
     endings.push_back({rank, status, state == bootstrap::ProcessState::initialized});
     running_.erase(found);
-    notices_.rank_ended(rank, pid);
+    ended.push_back(pid);
   }
   std::optional<Verdict> abort;
   if (std::optional<bootstrap::JobSegment::Abort> record = segment_.recorded_abort();
@@ -180,6 +181,8 @@ void Job::reap() {
     abort =
         Verdict{Verdict::Cause::aborted, record->index, record->code, std::move(record->sentence)};
   obey(supervisor_.ranks_ended(endings, abort, platform::monotonic_ns()));
+  // After the verdict: who hears of a death may abort for it.
+  for (std::size_t i = 0; i < endings.size(); ++i) notices_.rank_ended(endings[i].rank, ended[i]);
 }
 
 void Job::obey(const Supervisor::Orders& orders) {
