@@ -207,28 +207,33 @@ void send_many(Pair& pair, int frames) {
   }
 }
 
+/// What was sent has come as far as the adapter of END, though nobody has polled.
+void drive(End& end) {
+  for (int i = 0; i < 8; ++i) end.transport->arm();
+}
+
 TEST(VerbsReceives, WhereFewAreLeftAllThatCameIsTakenInOneGo) {
   Pair pair;
   pair.connect();
-  constexpr int few = 40;  // of 64 leave more than a quarter
-  constexpr int many = 60;
-  send_many(pair, few);
-  pair.b.transport->progress();
-  EXPECT_EQ(pair.b.sink.arrivals.size(), 16U) << "others have their turn";
+  send_many(pair, 40);
+  drive(pair.b);
+  for (int i = 0; i < 2; ++i) pair.b.transport->progress();
+  EXPECT_EQ(pair.b.sink.arrivals.size(), 32U) << "others have their turn";
   settle(pair.a, pair.b);
-  for (int i = 0; i < 3; ++i) {
+  constexpr int many = 60;  // of 64
+  for (int time = 0; time < 3; ++time) {
     pair.b.sink.arrivals.clear();
     send_many(pair, many);
-    pair.b.transport->progress();
-    pair.b.transport->progress();
-    EXPECT_EQ(pair.b.sink.arrivals.size(), static_cast<std::size_t>(many)) << "time " << i;
+    drive(pair.b);
+    for (int i = 0; i < 2; ++i) pair.b.transport->progress();
+    EXPECT_EQ(pair.b.sink.arrivals.size(), static_cast<std::size_t>(many)) << "time " << time;
     settle(pair.a, pair.b);
   }
 }
 
-bool is_readable(int descriptor) {
+bool is_readable(int descriptor, int timeout_ms) {
   pollfd polled{descriptor, POLLIN, 0};
-  return ::poll(&polled, 1, 0) == 1;
+  return ::poll(&polled, 1, timeout_ms) == 1;
 }
 
 TEST(VerbsReceives, EventsOfTheAdapterWakeASleeperOnce) {
@@ -236,26 +241,27 @@ TEST(VerbsReceives, EventsOfTheAdapterWakeASleeperOnce) {
   pair.connect();
   const int descriptor = pair.b.transport->descriptor();
   pair.b.transport->arm();
-  EXPECT_FALSE(is_readable(descriptor));
+  EXPECT_FALSE(is_readable(descriptor, 0));
   send_many(pair, 60);
-  EXPECT_TRUE(is_readable(descriptor));
+  EXPECT_TRUE(is_readable(descriptor, 10'000));
   pair.b.transport->progress();
   pair.b.transport->arm();  // takes what says that few were left, too
   settle(pair.a, pair.b);
   EXPECT_EQ(pair.b.sink.arrivals.size(), 60U);
   for (int i = 0; i < 2; ++i) pair.b.transport->arm();
-  EXPECT_FALSE(is_readable(descriptor)) << "nobody would ever sleep";
+  EXPECT_FALSE(is_readable(descriptor, 10)) << "nobody would ever sleep";
 }
 
 TEST(VerbsReceives, TheirMemoryGoesAWhileAfterTheLastConnection) {
   Pair pair;
-  const std::int64_t before = buffers_of(pair.b);
+  const auto bytes = [&] { return pair.b.ledger.current_bytes(memory::Account::network_buffers); };
   pair.connect();
-  EXPECT_GT(buffers_of(pair.b), before);
   EXPECT_TRUE(pair.there->give_back(rc));
   settle(pair.a, pair.b);
+  const std::int64_t before = bytes();
+  settle(pair.a, pair.b);
   for (int i = 0; i < 5000; ++i) pair.b.transport->progress();
-  EXPECT_EQ(buffers_of(pair.b), before);
+  EXPECT_LT(bytes(), before / 2);
   pair.connect();
   pair.b.sink.arrivals.clear();
   send_many(pair, 20);

@@ -70,7 +70,7 @@ class ReliableQueues {
 
  private:
   static constexpr int completions_per_poll_max = 16;
-  static constexpr std::uint32_t full_polls_per_look = 64;
+  static constexpr std::uint32_t full_polls_per_look = 4;
   /// Rounds without a connection after which no buffers wait any more.
   static constexpr std::uint32_t polls_until_idle = 4096;
   static constexpr std::uint64_t sent_tag = 2;  // those before are the priorities of receives
