@@ -136,6 +136,17 @@ void register_verbs_connections(base::ParameterRegistry& registry,
       "verbs.rc_receive_buffers_growth", &verbs.rc_receive_buffers_growth,
       {.sentence = "See verbs.rc_receive_buffers.", .unit = "buffers", .min = 0, .max = 65536});
   registry.add(
+      "verbs.srq", &verbs.srq,
+      {.sentence = "Connections share the buffers in which they receive; off: each has its "
+                   "own, for as many frames as its peer may have on their way."});
+  for (const auto& [name, value, sentence] :
+       {std::tuple("verbs.rc_credits", &verbs.rc_credits,
+                   "With verbs.srq=off: frames that a connected peer may have on their way at "
+                   "first."),
+        std::tuple("verbs.rc_credits_max", &verbs.rc_credits_max,
+                   "To how many they grow while it uses them.")})
+    registry.add(name, value, {.sentence = sentence, .unit = "frames", .min = 1, .max = 512});
+  registry.add(
       "verbs.break_one_in", &verbs.break_one_in,
       {.sentence = "For tests: one in about so many frames breaks the connection it leaves "
                    "by; 0: none.",

@@ -134,7 +134,9 @@ const char* account_sentence(Account account) {
     case Account::groups:
       return "groups and communicators";
     case Account::network_buffers:
-      return "buffers registered with a network adapter, for what it sends and receives";
+      return "buffers registered with a network adapter, for datagrams that it sends and receives";
+    case Account::connection_buffers:
+      return "the same for peers that are connected, and their fast paths";
     case Account::registered:
       return "the program's memory that network adapters may reach";
     case Account::count_:

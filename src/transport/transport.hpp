@@ -158,6 +158,9 @@ class Link {
   [[nodiscard]] virtual bool may_lose_frames() const { return false; }
   /// Frames that the peer may have on its way to us and find room for.
   [[nodiscard]] virtual std::uint32_t receive_window() const { return ~std::uint32_t{0}; }
+  /// Frames that we may have on our way to the peer, as it said when the channels opened that there
+  /// are; its acknowledgements say more.
+  [[nodiscard]] virtual std::uint32_t send_window() const { return ~std::uint32_t{0}; }
   /// Sends a short FRAME (at most 64 bytes) that nobody misses if it is lost: it is kept by nobody,
   /// and finds room where frames that wait for an answer have taken all there is. False: not now.
   virtual bool send_once(ChannelKind kind, std::span<const std::byte> frame) {

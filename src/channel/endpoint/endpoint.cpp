@@ -84,8 +84,11 @@ void Endpoint::note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_b
   expect(assurance_->deadline_ns());
 }
 
-void Endpoint::note_delivered(std::size_t frame_bytes) {
+/// The few buffers of low priority are wanted back soon, whatever came in them.
+void Endpoint::note_delivered(ChannelKind kind, std::size_t frame_bytes) {
   delivery::Acknowledger& acknowledger = assurance_->acknowledger;
+  if (kind == ChannelKind::rc_rdma)
+    frame_bytes = std::max(frame_bytes, 3 * delivery::Acknowledger::bytes_per_frame);
   acknowledger.on_delivered(acknowledger.owes() ? 0 : assurance_->timers.now_ns(), frame_bytes);
   expect(acknowledger.deadline_ns());
 }
@@ -123,12 +126,10 @@ bool Endpoint::send_again(const delivery::SentFrame& sent) {
 }
 
 bool Endpoint::send_acknowledgement() {
+  const std::uint32_t window = std::min(assurance_->receive_window, link_->receive_window());
+  assurance_->acknowledger.follow(window);
   const delivery::Acknowledgement acknowledgement{
-      .expected = reorder_.expected(),
-      .window = std::min(assurance_->receive_window, link_->receive_window()),
-      .early = reorder_.early_bits()};
-  // Many connections share the receive buffers: the window may be narrower than at first.
-  assurance_->acknowledger.on_window_told(acknowledgement.window);
+      .expected = reorder_.expected(), .window = window, .early = reorder_.early_bits()};
   return send_unnumbered(ControlClass::acknowledgement,
                          std::as_bytes(std::span(&acknowledgement, 1)));
 }

@@ -147,7 +147,7 @@ class Endpoint {
   }
   void pop(ChannelKind kind) {
     reorder_.skip();
-    if (assurance_) note_delivered(0);  // a short one: else nobody takes it past progress()
+    if (assurance_) note_delivered(kind, 0);  // a short one: else nobody takes it past progress()
     link_->pop(kind);
   }
 
@@ -217,7 +217,12 @@ class Endpoint {
 
   // Where frames are acknowledged:
   void note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_bytes);
-  void note_delivered(std::size_t frame_bytes);
+  /// Its channels have changed, and with them what may be on its way.
+  void narrow_windows() {
+    assurance_->window.narrow(link_->send_window());
+    assurance_->acknowledger.follow(link_->receive_window());
+  }
+  void note_delivered(ChannelKind kind, std::size_t frame_bytes);
   /// This endpoint has something to do at DEADLINE: 0 at once, never_ns not at all.
   void expect(std::uint64_t deadline_ns) {
     assurance_->timers.expect(*this, assurance_->timer_state, deadline_ns);

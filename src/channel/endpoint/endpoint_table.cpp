@@ -206,7 +206,7 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
     if (endpoint.assurance_) endpoint.hurry();
     return;
   }
-  if (endpoint.assurance_) endpoint.note_delivered(frame.size());
+  if (endpoint.assurance_) endpoint.note_delivered(kind, frame.size());
   deliver(endpoint, kind, frame);
   if (endpoint.reorder_.has_early()) [[unlikely]]
     deliver_early(endpoint, kind);
@@ -214,7 +214,7 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
 
 void EndpointTable::deliver_early(Endpoint& endpoint, ChannelKind kind) {
   while (const auto frame = endpoint.reorder_.take_next()) {
-    if (endpoint.assurance_) endpoint.note_delivered(frame->size());
+    if (endpoint.assurance_) endpoint.note_delivered(kind, frame->size());
     deliver(endpoint, kind, *frame);
   }
 }
@@ -275,6 +275,7 @@ bool EndpointTable::on_channel_asked(Link& link, ChannelKind kind) {
 void EndpointTable::on_channels_changed(Link& link) {
   Endpoint& endpoint = endpoint_of(link);
   settle_slots(endpoint);
+  if (endpoint.assurance_) endpoint.narrow_windows();
   if (link.channels().empty() || endpoint.lost_) return;
   apply_policy(endpoint);
   endpoint.flush(*handler_);

@@ -26,14 +26,10 @@ class Acknowledger {
     std::uint64_t delay_ns = 1'000'000;  // after the first of them
   };
 
-  explicit Acknowledger(const Settings& settings)
-      : settings_(settings), frames_max_(settings.frames) {}
+  explicit Acknowledger(const Settings& settings) : settings_(settings) {}
 
-  /// The sender may have WINDOW frames on their way: it hears of them early enough that a steady
-  /// stream of them never fills the window.
-  void on_window_told(std::uint32_t window) {
-    frames_max_ = std::min(settings_.frames, std::max(1U, window / 2));
-  }
+  /// The sender may have WINDOW frames on their way: it hears from us before they are all here.
+  void follow(std::uint32_t window) { frames_ = std::clamp(window / 2, 1U, settings_.frames); }
 
   [[nodiscard]] bool owes() const { return owed_ > 0; }
   /// A frame of BYTES was delivered. NOW counts only if none was owed before. A long one counts for
@@ -46,7 +42,7 @@ class Acknowledger {
   void hurry() { is_urgent_ = true; }
 
   [[nodiscard]] std::uint64_t deadline_ns() const {
-    if (is_urgent_ || owed_ >= frames_max_) return 0;
+    if (is_urgent_ || owed_ >= frames_) return 0;
     return owed_ == 0 ? never_ns : owed_since_ns_ + settings_.delay_ns;
   }
   /// An acknowledgement has left.
@@ -57,7 +53,7 @@ class Acknowledger {
 
  private:
   const Settings settings_;
-  std::uint32_t frames_max_;
+  std::uint32_t frames_ = settings_.frames;
   std::uint32_t owed_ = 0;
   bool is_urgent_ = false;
   std::uint64_t owed_since_ns_ = 0;

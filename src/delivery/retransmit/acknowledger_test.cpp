@@ -21,17 +21,17 @@ TEST(Acknowledger, SpeaksAfterSoManyFramesOrSomeTime) {
 
 TEST(Acknowledger, ANarrowWindowIsNotLeftToClose) {
   Acknowledger acknowledger({.frames = 8, .delay_ns = 500});
-  acknowledger.on_window_told(4);
+  acknowledger.follow(4);
   acknowledger.on_delivered(now_ns, 8);
   EXPECT_EQ(acknowledger.deadline_ns(), now_ns + 500);
   acknowledger.on_delivered(now_ns, 8);
   EXPECT_EQ(acknowledger.deadline_ns(), 0U) << "half of the window";
   acknowledger.on_sent();
-  acknowledger.on_window_told(1);
+  acknowledger.follow(1);
   acknowledger.on_delivered(now_ns, 8);
   EXPECT_EQ(acknowledger.deadline_ns(), 0U);
   acknowledger.on_sent();
-  acknowledger.on_window_told(1000);
+  acknowledger.follow(1000);
   for (int i = 0; i < 7; ++i) acknowledger.on_delivered(now_ns, 8);
   EXPECT_NE(acknowledger.deadline_ns(), 0U) << "a wide window changes nothing";
   acknowledger.on_delivered(now_ns, 8);

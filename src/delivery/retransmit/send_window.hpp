@@ -76,6 +76,9 @@ class SendWindow {
   template <class SendAgain>
   void on_time(std::uint64_t now_ns, SendAgain&& send_again);
 
+  /// No more than FRAMES may be on their way until the peer says otherwise.
+  void narrow(std::uint32_t frames) { window_ = std::clamp(frames, 1U, window_); }
+
   /// CHANNEL broke: what left by it and has not arrived may never do so. It is due now.
   void on_broken(std::uint8_t channel);
 

@@ -267,5 +267,43 @@ TEST(Retransmission, EverythingArrivesOverABadLine) {
   }
 }
 
+TEST(Acknowledger, ItFollowsTheWindowOfItsSender) {
+  Acknowledger acknowledger({.frames = 8, .delay_ns = ms});
+  const auto frames_until_due = [&] {
+    for (int frames = 1;; ++frames) {
+      acknowledger.on_delivered(0, 8);
+      if (acknowledger.deadline_ns() == 0) {
+        acknowledger.on_sent();
+        return frames;
+      }
+    }
+  };
+  EXPECT_EQ(frames_until_due(), 8);
+  acknowledger.follow(4);
+  EXPECT_EQ(frames_until_due(), 2);
+  acknowledger.follow(1);
+  EXPECT_EQ(frames_until_due(), 1);
+  acknowledger.follow(64);
+  EXPECT_EQ(frames_until_due(), 8);
+}
+
+TEST_F(Window, NarrowingHoldsUntilThePeerSaysOtherwise) {
+  window.narrow(2);
+  send(0);
+  send(0);
+  EXPECT_FALSE(window.has_room());
+  window.narrow(3);
+  EXPECT_FALSE(window.has_room()) << "it does not widen";
+  acknowledge({.expected = 2, .window = 4}, 1);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(window.has_room());
+    send(1);
+  }
+  EXPECT_FALSE(window.has_room());
+  window.narrow(0);
+  acknowledge({.expected = 6, .window = 1}, 2);
+  EXPECT_TRUE(window.has_room()) << "one frame may always leave";
+}
+
 }  // namespace
 }  // namespace hawser::delivery

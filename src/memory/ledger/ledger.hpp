@@ -13,19 +13,20 @@
 namespace hawser::memory {
 
 enum class Account : std::uint8_t {
-  segment,          // our shared-memory segment: header and shared receive queue
-  rings,            // rings granted to peers, in our segment
-  attachments,      // segments of peers that we have mapped (their memory, our address space)
-  endpoints,        // state per peer that we talk to
-  requests,         // pools of request objects
-  matching,         // posted receives and unexpected headers
-  unexpected,       // payload of unexpected messages
-  sender_fifo,      // frames that wait for room in a channel
-  reorder,          // frames that arrived ahead of their turn
-  collective,       // plans and temporaries
-  groups,           // groups and communicators
-  network_buffers,  // registered with an adapter, for what it sends and receives
-  registered,       // the program's memory that network devices may reach
+  segment,             // our shared-memory segment: header and shared receive queue
+  rings,               // rings granted to peers, in our segment
+  attachments,         // segments of peers that we have mapped (their memory, our address space)
+  endpoints,           // state per peer that we talk to
+  requests,            // pools of request objects
+  matching,            // posted receives and unexpected headers
+  unexpected,          // payload of unexpected messages
+  sender_fifo,         // frames that wait for room in a channel
+  reorder,             // frames that arrived ahead of their turn
+  collective,          // plans and temporaries
+  groups,              // groups and communicators
+  network_buffers,     // registered with an adapter, for datagrams that it sends and receives
+  connection_buffers,  // the same for peers that are connected, and their fast paths
+  registered,          // the program's memory that network devices may reach
   count_
 };
 
@@ -34,9 +35,9 @@ inline constexpr std::size_t account_count = static_cast<std::size_t>(Account::c
 /// The account's name as reports print it.
 constexpr const char* account_name(Account account) {
   constexpr std::array<const char*, account_count> names = {
-      "segment",  "rings",           "attachments", "endpoints", "requests",
-      "matching", "unexpected",      "sender_fifo", "reorder",   "collective",
-      "groups",   "network_buffers", "registered"};
+      "segment",  "rings",           "attachments",        "endpoints", "requests",
+      "matching", "unexpected",      "sender_fifo",        "reorder",   "collective",
+      "groups",   "network_buffers", "connection_buffers", "registered"};
   return names[static_cast<std::size_t>(account)];
 }
 

@@ -3,6 +3,7 @@
 #include <endian.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "platform/file.hpp"
 
@@ -51,8 +52,8 @@ std::unique_ptr<Connection> Connection::make(ReliableQueues& queues, SendBuffers
     connection->queue_pairs_[priority] = queues.make_queue_pair(priority);
     if (!connection->queue_pairs_[priority] || !connection->make_ready(priority)) return nullptr;
   }
-  for (const QueuePair& queue_pair : connection->queue_pairs_)
-    queues.add(queue_pair->qp_num, *connection);
+  for (const Priority priority : {high, low})
+    queues.add(*connection->queue_pairs_[priority], priority, *connection);
   return connection;
 }
 
@@ -70,11 +71,8 @@ Connection::Connection(ReliableQueues& queues, SendBuffers& buffers, std::uint32
 }
 
 Connection::~Connection() {
-  for (QueuePair& queue_pair : queue_pairs_) {
-    if (!queue_pair) continue;
-    queues_.remove(queue_pair->qp_num);
-    queue_pair.reset();
-  }
+  for (QueuePair& queue_pair : queue_pairs_)
+    if (queue_pair) queues_.remove(std::move(queue_pair));
   for (PostedWork& work : work_) end_all(work);
   for (const Chained& chained : chain_) end(chained.posted, false);
 }
@@ -104,6 +102,7 @@ void Connection::describe(ConnectionMessage& message) const {
     message.queue_pairs[priority] = queue_pairs_[priority]->qp_num;
     message.first_packets[priority] = first_packets_[priority];
   }
+  message.window = static_cast<std::uint16_t>(receive_window());
   message.mtu = port.mtu;
   message.reads = port.reads_max;
   message.eager_bytes = static_cast<std::uint32_t>(queues_.frame_bytes_max(high));
@@ -112,7 +111,12 @@ void Connection::describe(ConnectionMessage& message) const {
   std::ranges::copy(port.gid.raw, message.gid);
 }
 
+std::uint32_t Connection::receive_window() const {
+  return queues_.window(queue_pairs_[high]->qp_num);
+}
+
 bool Connection::connect(const ConnectionMessage& peer) {
+  send_window_ = std::max<std::uint32_t>(peer.window, 1);
   frame_bytes_max_ = {std::min<std::size_t>(peer.eager_bytes, queues_.frame_bytes_max(high)),
                       std::min<std::size_t>(peer.large_bytes, queues_.frame_bytes_max(low))};
   constexpr std::size_t frame_bytes_min = 512;

@@ -53,6 +53,10 @@ class Connection {
   /// Connects both queue pairs with those of PEER. False if the adapter refuses.
   bool connect(const ConnectionMessage& peer);
 
+  /// Frames of high priority that the peer may have on their way to us.
+  [[nodiscard]] std::uint32_t receive_window() const;
+  /// The same of ours to the peer, as it said when it connected.
+  [[nodiscard]] std::uint32_t send_window() const { return send_window_; }
   /// Of the longest frame that the peer takes by a queue pair of PRIORITY.
   [[nodiscard]] std::size_t frame_bytes_max(Priority priority) const {
     return frame_bytes_max_[priority];
@@ -102,6 +106,7 @@ class Connection {
   std::array<QueuePair, 2> queue_pairs_;
   std::array<std::uint32_t, 2> first_packets_{};
   std::array<std::size_t, 2> frame_bytes_max_{};
+  std::uint32_t send_window_ = 1;
   std::array<PostedWork, 2> work_;
   std::array<bool, 2> has_marked_{};  // the end of its work with a request of its own
   bool is_broken_ = false;

@@ -1,6 +1,5 @@
 // Connections, fast paths and operations on memory between two ends in one process, over softrdma.
 #include <gtest/gtest.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <numeric>
@@ -10,39 +9,6 @@
 
 namespace hawser::transport::verbs {
 namespace {
-
-constexpr ChannelKind rc = ChannelKind::rc_send;
-constexpr ChannelKind fast = ChannelKind::rc_fast_path;
-
-/// Two ends that know each other.
-struct Pair {
-  explicit Pair(const Settings& settings = {}) : a(0, settings), b(1, settings) {
-    there = &a.connect(b);
-    there->release(ChannelKind::ud_send, send_datagram(*there, 8, 0));
-    settle(a, b);
-    back = b.sink.links.at(0);
-    b.sink.arrivals.clear();
-  }
-  void connect() {
-    EXPECT_TRUE(there->ask(rc));
-    settle(a, b);
-    ASSERT_TRUE(there->channels().has(rc));
-    ASSERT_TRUE(back->channels().has(rc));
-  }
-  void make_fast_path() {
-    EXPECT_TRUE(there->ask(fast));
-    settle(a, b);
-    ASSERT_TRUE(there->channels().has(fast));
-  }
-  End a;
-  End b;
-  Link* there = nullptr;
-  Link* back = nullptr;
-};
-
-std::int64_t buffers_of(const End& end) {
-  return end.ledger.current_bytes(memory::Account::network_buffers);
-}
 
 TEST(VerbsConnection, OneThatWasAskedForServesBothDirections) {
   Pair pair;
@@ -196,108 +162,6 @@ TEST(VerbsConnection, OneProcessHasManyAndGivesTheirMemoryBack) {
     settle(a, *others[i]);
   }
   EXPECT_EQ(a.sink.given_back, static_cast<int>(peers));
-}
-
-/// Frames of PAIR's first end to the other, which does not look.
-void send_many(Pair& pair, int frames) {
-  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(frames); ++i) {
-    std::byte* const frame = send(*pair.there, rc, 64, i);
-    ASSERT_NE(frame, nullptr);
-    pair.there->release(rc, frame);
-  }
-}
-
-/// What was sent has come as far as the adapter of END, though nobody has polled.
-void drive(End& end) {
-  for (int i = 0; i < 8; ++i) end.transport->arm();
-}
-
-TEST(VerbsReceives, WhereFewAreLeftAllThatCameIsTakenInOneGo) {
-  Pair pair;
-  pair.connect();
-  send_many(pair, 40);
-  drive(pair.b);
-  for (int i = 0; i < 2; ++i) pair.b.transport->progress();
-  EXPECT_EQ(pair.b.sink.arrivals.size(), 32U) << "others have their turn";
-  settle(pair.a, pair.b);
-  constexpr int many = 60;  // of 64
-  for (int time = 0; time < 3; ++time) {
-    pair.b.sink.arrivals.clear();
-    send_many(pair, many);
-    drive(pair.b);
-    for (int i = 0; i < 2; ++i) pair.b.transport->progress();
-    EXPECT_EQ(pair.b.sink.arrivals.size(), static_cast<std::size_t>(many)) << "time " << time;
-    settle(pair.a, pair.b);
-  }
-}
-
-bool is_readable(int descriptor, int timeout_ms) {
-  pollfd polled{descriptor, POLLIN, 0};
-  return ::poll(&polled, 1, timeout_ms) == 1;
-}
-
-TEST(VerbsReceives, EventsOfTheAdapterWakeASleeperOnce) {
-  Pair pair;
-  pair.connect();
-  const int descriptor = pair.b.transport->descriptor();
-  pair.b.transport->arm();
-  EXPECT_FALSE(is_readable(descriptor, 0));
-  send_many(pair, 60);
-  EXPECT_TRUE(is_readable(descriptor, 10'000));
-  pair.b.transport->progress();
-  pair.b.transport->arm();  // takes what says that few were left, too
-  settle(pair.a, pair.b);
-  EXPECT_EQ(pair.b.sink.arrivals.size(), 60U);
-  for (int i = 0; i < 2; ++i) pair.b.transport->arm();
-  EXPECT_FALSE(is_readable(descriptor, 10)) << "nobody would ever sleep";
-}
-
-TEST(VerbsReceives, TheirMemoryGoesAWhileAfterTheLastConnection) {
-  Pair pair;
-  const auto bytes = [&] { return pair.b.ledger.current_bytes(memory::Account::network_buffers); };
-  pair.connect();
-  EXPECT_TRUE(pair.there->give_back(rc));
-  settle(pair.a, pair.b);
-  const std::int64_t before = bytes();
-  settle(pair.a, pair.b);
-  for (int i = 0; i < 5000; ++i) pair.b.transport->progress();
-  EXPECT_LT(bytes(), before / 2);
-  pair.connect();
-  pair.b.sink.arrivals.clear();
-  send_many(pair, 20);
-  settle(pair.a, pair.b);
-  EXPECT_EQ(pair.b.sink.arrivals.size(), 20U);
-}
-
-TEST(VerbsReceives, TheirNumberFollowsThatOfConnections) {
-  constexpr std::uint32_t peers = 8;
-  Settings settings;
-  settings.rc_receive_buffers = 16;
-  settings.rc_receive_buffers_growth = 64;
-  End a(0, settings);
-  std::vector<std::unique_ptr<End>> others;
-  std::vector<Link*> links;
-  std::vector<std::int64_t> bytes;
-  for (std::uint32_t i = 0; i < peers; ++i) {
-    others.push_back(std::make_unique<End>(i + 1));
-    links.push_back(&a.connect(*others.back()));
-    EXPECT_TRUE(links.back()->ask(rc));
-    settle(a, *others.back());
-    bytes.push_back(buffers_of(a));
-  }
-  EXPECT_GT(bytes[1], bytes[0]);
-  EXPECT_GT(bytes[7], bytes[3]);
-  for (std::uint32_t i = 1; i < peers; ++i) {
-    EXPECT_TRUE(links[i]->give_back(rc));
-    settle(a, *others[i]);
-  }
-  // They go as frames come.
-  Link& back = *others[0]->sink.links.at(0);
-  for (std::uint64_t i = 0; i < 1000; ++i) {
-    back.release(rc, send(back, rc, 64, i));
-    settle(a, *others[0]);
-  }
-  EXPECT_LT(buffers_of(a), bytes[2]);
 }
 
 TEST(VerbsFastPath, FramesGoThroughTheRingManyTimesAround) {

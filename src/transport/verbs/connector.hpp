@@ -60,6 +60,11 @@ class Connector {
   [[nodiscard]] bool is_closed() const { return handshake_.is_closed() && !ending_; }
   /// Null unless frames can be sent by it.
   [[nodiscard]] Connection* open() const { return is_open_ ? connection_.get() : nullptr; }
+  /// Frames that the peer may have on their way to us: its connection's, though it may not be open
+  /// yet on this side.
+  [[nodiscard]] std::uint32_t receive_window() const {
+    return connection_ ? connection_->receive_window() : ~std::uint32_t{0};
+  }
   /// What was sent by the connection of this NUMBER is on its way or has arrived.
   [[nodiscard]] bool carries(std::uint32_t number) const;
   /// Breaks the connection of this NUMBER, if there is one; then nothing comes by it any more.

@@ -128,7 +128,7 @@ bool FastPath::make_reader(bool has_checksums) {
     ring_.reset();
     return false;
   }
-  services_.ledger.charge(memory::Account::network_buffers, bytes);
+  services_.ledger.charge(memory::Account::connection_buffers, bytes);
   reader_.emplace(std::span(ring_.get(), bytes),
                   static_cast<std::uint32_t>(settings.fast_path_slots), has_checksums);
   return true;
@@ -136,7 +136,7 @@ bool FastPath::make_reader(bool has_checksums) {
 
 void FastPath::drop_reader() {
   if (!reader_) return;
-  services_.ledger.refund(memory::Account::network_buffers, region_->length);
+  services_.ledger.refund(memory::Account::connection_buffers, region_->length);
   reader_.reset();
   region_.reset();
   ring_.reset();

@@ -10,10 +10,14 @@ namespace hawser::transport::verbs {
 
 namespace {
 
-/// Frames that each connected peer can have on their way, at least, by priority.
-constexpr std::array<std::size_t, 2> window_min = {4, 2};
+/// Frames that each connected peer can have on their way to a shared queue, at least, by priority.
+constexpr std::array<std::size_t, 2> window_min = {4, ReliableQueues::low_window};
 /// Long frames are few: this part of the number of short ones.
 constexpr std::size_t short_per_long = 4;
+/// One in so many buffers of a shared queue is for messages that need no window.
+constexpr std::size_t buffers_per_spare = 8;
+/// Of all queue pairs' own buffers of one priority.
+constexpr std::size_t own_buffers_max = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -21,13 +25,14 @@ Result<std::unique_ptr<ReliableQueues>> ReliableQueues::open(const Port& port,
                                                              ibv_comp_channel* channel,
                                                              memory::Ledger& ledger,
                                                              const Settings& settings) {
-  std::unique_ptr<ReliableQueues> queues(new ReliableQueues(port, ledger, settings));
   ibv_device_attr limits{};
   if (ibv_query_device(port.context.get(), &limits) != 0) return refusal("to say what it can");
   constexpr int buffers_wanted = 1024;
-  queues->buffers_max_ = static_cast<std::size_t>(std::min(buffers_wanted, limits.max_srq_wr));
+  const int buffers_max = settings.srq ? limits.max_srq_wr : limits.max_qp_wr;
+  std::unique_ptr<ReliableQueues> queues(new ReliableQueues(
+      port, ledger, settings, static_cast<std::size_t>(std::min(buffers_wanted, buffers_max))));
   queues->completions_max_ = limits.max_cqe;
-  HAWSER_TRY(queues->open_receives());
+  HAWSER_TRY(queues->open_shared());
   constexpr int completions_at_first = 1024;
   queues->completions_.reset(ibv_create_cq(
       port.context.get(), std::min(completions_at_first, limits.max_cqe), nullptr, channel, 0));
@@ -35,79 +40,133 @@ Result<std::unique_ptr<ReliableQueues>> ReliableQueues::open(const Port& port,
   return queues;
 }
 
-Result<void> ReliableQueues::open_receives() {
-  for (std::size_t priority = 0; priority < receives_.size(); ++priority) {
-    if (receives_[priority]) continue;
-    auto receives =
-        SharedReceives::open(port_, ledger_, {frame_bytes_max(priority), buffers_max_}, priority);
+ReliableQueues::ReliableQueues(const Port& port, memory::Ledger& ledger, const Settings& settings,
+                               std::size_t buffers_max)
+    : port_(port),
+      settings_(settings),
+      buffers_max_(buffers_max),
+      pools_{ReceivePool(port, ledger, static_cast<std::size_t>(settings.rc_eager_bytes),
+                         settings.srq ? buffers_max : own_buffers_max, 0),
+             ReceivePool(port, ledger, static_cast<std::size_t>(settings.rc_large_bytes),
+                         settings.srq ? buffers_max : own_buffers_max, 1)} {}
+
+Result<void> ReliableQueues::open_shared() {
+  if (!settings_.srq) return {};
+  for (std::size_t priority = 0; priority < priorities; ++priority) {
+    if (shared_[priority]) continue;
+    auto receives = SharedReceives::open(port_, pools_[priority], buffers_max_);
     if (!receives) return receives.take_error();
-    receives_[priority] = std::move(*receives);
+    shared_[priority] = std::move(*receives);
   }
   return {};
 }
 
-void ReliableQueues::close_idle_receives() {
-  if (!receives_[0] || ++idle_polls_ < polls_until_idle) return;
-  for (auto& receives : receives_) receives.reset();
-  idle_polls_ = 0;
+void ReliableQueues::close_idle_shared() {
+  if (!shared_[0] || ++idle_polls_ < polls_until_idle) return;
+  for (std::size_t priority = 0; priority < priorities; ++priority) {
+    shared_[priority].reset();
+    pools_[priority].buffers.release_idle();
+  }
+}
+
+/// Credits for frames of low priority don't grow: there are as many as low_window says.
+PeerReceives::Credits ReliableQueues::credits_of(std::size_t priority) const {
+  if (priority == Connection::low) return {low_window, low_window};
+  const std::size_t most = std::min(static_cast<std::size_t>(settings_.rc_credits_max),
+                                    buffers_max_ - PeerReceives::without_credit);
+  return {std::min(static_cast<std::size_t>(settings_.rc_credits), most), most};
 }
 
 QueuePair ReliableQueues::make_queue_pair(std::size_t priority) {
-  if (!open_receives()) return nullptr;
+  if (!open_shared()) return nullptr;
   ibv_qp_init_attr wanted{};
   wanted.send_cq = completions_.get();
   wanted.recv_cq = completions_.get();
-  wanted.srq = receives_[priority]->queue();
+  wanted.srq = settings_.srq ? shared_[priority]->queue() : nullptr;
   wanted.cap = {.max_send_wr = static_cast<std::uint32_t>(settings_.rc_queue_depth),
                 .max_recv_wr = 0,
                 .max_send_sge = 1,
                 .max_recv_sge = 0,
                 .max_inline_data = 128};
+  if (!settings_.srq) {
+    wanted.cap.max_recv_wr =
+        static_cast<std::uint32_t>(PeerReceives::requests_max(credits_of(priority)));
+    wanted.cap.max_recv_sge = 1;
+  }
   wanted.qp_type = IBV_QPT_RC;
   QueuePair queue_pair(ibv_create_qp(port_.protection_domain.get(), &wanted));
   if (queue_pair) inline_bytes_max_ = wanted.cap.max_inline_data;
   return queue_pair;
 }
 
-void ReliableQueues::add(std::uint32_t queue_pair, Connection& connection) {
-  connections_.emplace(queue_pair, &connection);
+void ReliableQueues::add(ibv_qp& queue_pair, std::size_t priority, Connection& connection) {
+  Entry& entry = entries_[queue_pair.qp_num];
+  entry.connection = &connection;
+  if (!settings_.srq)
+    entry.own = std::make_unique<PeerReceives>(pools_[priority], queue_pair, credits_of(priority));
   fit_to_connections();
 }
 
-void ReliableQueues::remove(std::uint32_t queue_pair) {
-  connections_.erase(queue_pair);
+void ReliableQueues::remove(QueuePair queue_pair) {
+  const auto found = entries_.find(queue_pair->qp_num);
+  // The adapter uses its buffers until it has ended.
+  queue_pair.reset();
   last_ = nullptr;
+  if (found == entries_.end()) return;
+  std::erase(touched_, found->second.own.get());
+  entries_.erase(found);
   fit_to_connections();
 }
 
 void ReliableQueues::fit_to_connections() {
-  const std::size_t connections = (connections_.size() + 1) / 2;
+  const std::size_t connections = (entries_.size() + 1) / 2;
   idle_polls_ = 0;
+  if (!settings_.srq) {
+    fit_completions(connections * (PeerReceives::requests_max(credits_of(Connection::high)) +
+                                   PeerReceives::requests_max(credits_of(Connection::low))));
+    return;
+  }
   if (connections == 0) return;  // the next one may want them soon
   const auto base = static_cast<std::size_t>(settings_.rc_receive_buffers);
   const auto growth = static_cast<std::size_t>(settings_.rc_receive_buffers_growth);
   const std::size_t buffers = std::bit_width(connections - 1) * growth + base;
-  receives_[0]->set_target(std::max(buffers, connections * window_min[0]));
-  receives_[1]->set_target(std::max(buffers / short_per_long, connections * window_min[1]));
+  const std::array<std::size_t, priorities> wanted = {
+      std::max(buffers, connections * window_min[0]),
+      std::max(buffers / short_per_long, connections * window_min[1])};
+  std::size_t receives = 0;
+  for (std::size_t priority = 0; priority < priorities; ++priority) {
+    ReceiveBuffers& waiting = shared_[priority]->buffers();
+    waiting.set_target(std::min(wanted[priority], buffers_max_));
+    receives += waiting.target();
+  }
   is_watched_ = false;
-  // All that may be reported, should nobody look for long.
+  fit_completions(receives);
+}
+
+/// All that may be reported, should nobody look for long: of RECEIVES and of what is sent.
+void ReliableQueues::fit_completions(std::size_t receives) {
   const std::size_t reports =
-      receives_[0]->target() + receives_[1]->target() +
-      connections_.size() * static_cast<std::size_t>(settings_.rc_queue_depth);
+      receives + entries_.size() * static_cast<std::size_t>(settings_.rc_queue_depth);
   const int wanted =
       static_cast<int>(std::min(reports, static_cast<std::size_t>(completions_max_)));
   if (wanted > completions_->cqe)
     ibv_resize_cq(completions_.get(), std::min(2 * wanted, completions_max_));
 }
 
-std::uint32_t ReliableQueues::window() const {
-  const std::size_t connections = std::max<std::size_t>(connections_.size() / 2, 1);
-  return static_cast<std::uint32_t>(receives_[0]->target() / connections);
+std::uint32_t ReliableQueues::window(std::uint32_t queue_pair) {
+  if (!settings_.srq) {
+    const Entry* const entry = find(queue_pair);
+    return entry == nullptr ? 1 : static_cast<std::uint32_t>(entry->own->credits());
+  }
+  const std::size_t connections = std::max<std::size_t>(entries_.size() / 2, 1);
+  const std::size_t buffers = shared_[0]->buffers().target();
+  return static_cast<std::uint32_t>(
+      std::max<std::size_t>((buffers - buffers / buffers_per_spare) / connections, 1));
 }
 
 bool ReliableQueues::poll() {
-  if (connections_.empty()) {
-    close_idle_receives();
+  if (entries_.empty()) {
+    close_idle_shared();
     return false;
   }
   if (std::exchange(runs_low_, false)) [[unlikely]] {
@@ -122,28 +181,65 @@ int ReliableQueues::poll_some() {
   const int count = ibv_poll_cq(completions_.get(), completions_per_poll_max, found.data());
   full_polls_ = count == completions_per_poll_max ? full_polls_ + 1 : 0;
   if (count <= 0) {
-    if (!is_watched_) [[unlikely]] {
-      for (const auto& receives : receives_) receives->watch();
-      is_watched_ = true;
-    }
+    if (!is_watched_) [[unlikely]]
+      watch();
     return 0;
   }
   for (const ibv_wc& completion : std::span(found).first(static_cast<std::size_t>(count)))
     on_completion(completion);
-  for (const auto& receives : receives_) receives->repost();
+  repost();
   return count;
 }
 
 void ReliableQueues::poll_all() {
-  if (!receives_[0]) return;
   const int polls_max = completions_->cqe / completions_per_poll_max + 1;
   for (int i = 0; i < polls_max && poll_some() > 0; ++i) {
   }
 }
 
+void ReliableQueues::on_completion(const ibv_wc& completion) {
+  Entry* const entry = find(completion.qp_num);
+  Connection* const connection = entry == nullptr ? nullptr : entry->connection;
+  const std::uint64_t tag = completion.wr_id % ReceivePool::tags;
+  if (tag == sent_tag) {
+    if (connection != nullptr) connection->on_sent(completion);
+    return;
+  }
+  ReceiveBuffers* receives = shared_[tag] ? &shared_[tag]->buffers() : nullptr;
+  if (!settings_.srq && entry != nullptr) {
+    receives = &entry->own->buffers();
+    if (receives->taken() == 0) touched_.push_back(entry->own.get());
+  }
+  if (receives == nullptr) return;  // it went with its queue pair
+  const std::span<const std::byte> bytes = receives->take(completion);
+  if (connection != nullptr) connection->owner().on_received(*connection, completion, bytes);
+}
+
+void ReliableQueues::repost() {
+  if (settings_.srq) {
+    for (const auto& receives : shared_)
+      if (receives) receives->buffers().repost();
+    return;
+  }
+  for (PeerReceives* receives : touched_) {
+    look_frames_ += static_cast<std::uint32_t>(receives->buffers().taken());
+    receives->repost();
+  }
+  touched_.clear();
+  if (look_frames_ < frames_per_look) return;
+  look_frames_ = 0;
+  for (auto& [queue_pair, entry] : entries_) entry.own->look();
+}
+
+void ReliableQueues::watch() {
+  for (const auto& receives : shared_)
+    if (receives) receives->watch();
+  is_watched_ = true;
+}
+
 void ReliableQueues::on_event(const ibv_async_event& event) {
   if (event.event_type != IBV_EVENT_SRQ_LIMIT_REACHED) return;
-  for (const auto& receives : receives_) {
+  for (const auto& receives : shared_) {
     if (!receives || receives->queue() != event.element.srq) continue;
     receives->on_reported();
     is_watched_ = false;
@@ -151,19 +247,8 @@ void ReliableQueues::on_event(const ibv_async_event& event) {
   }
 }
 
-void ReliableQueues::on_completion(const ibv_wc& completion) {
-  Connection* const connection = find(completion.qp_num);
-  const std::uint64_t tag = completion.wr_id % SharedReceives::tags;
-  if (tag == sent_tag) {
-    if (connection != nullptr) connection->on_sent(completion);
-    return;
-  }
-  const std::span<const std::byte> bytes = receives_[tag]->take(completion);
-  if (connection != nullptr) connection->owner().on_received(*connection, completion, bytes);
-}
-
 void ReliableQueues::arm() {
-  if (connections_.empty()) return;
+  if (entries_.empty()) return;
   ibv_req_notify_cq(completions_.get(), 0);
 }
 

@@ -1,7 +1,11 @@
 // ReliableQueues: what all connections of this process share: the buffers in which frames arrive,
 // one set per priority, and the queue that says what has come and what has left. Made when the
-// first connection is, and grown with their number: the buffers by its logarithm (Open MPI over
-// InfiniBand sizes shared receive queues like this).
+// first connection is.
+//
+// Shared receive queues (verbs.srq=on) grow with the number of connections: the buffers by its
+// logarithm (Open MPI over InfiniBand sizes them like this). What waits there is dealt out as
+// windows to the peers, so that they never send what finds no buffer. Otherwise each queue pair has
+// buffers of its own (PeerReceives), out of the same pools.
 //
 // One completion queue for all: a process that has slept would leave the others armed, for which
 // adapters pay.
@@ -20,7 +24,10 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
+#include "transport/verbs/peer_receives.hpp"
+#include "transport/verbs/receive_pool.hpp"
 #include "transport/verbs/send_buffers.hpp"
 #include "transport/verbs/shared_receives.hpp"
 
@@ -38,15 +45,19 @@ class ReliableQueues {
   [[nodiscard]] const Settings& settings() const { return settings_; }
   /// Of frames of a priority that arrive here.
   [[nodiscard]] std::size_t frame_bytes_max(std::size_t priority) const {
-    return static_cast<std::size_t>(frame_bytes_max_[priority]);
+    return pools_[priority].frame_bytes;
   }
-  /// Frames of high priority that each connected peer may have on its way to us.
-  [[nodiscard]] std::uint32_t window() const;
+  /// Frames of high priority that the peer behind QUEUE_PAIR may have on its way to us.
+  [[nodiscard]] std::uint32_t window(std::uint32_t queue_pair);
+  /// Frames of low priority that each connected peer may have on its way to us.
+  static constexpr std::uint32_t low_window = 4;
 
   /// A queue pair that receives by PRIORITY; null where the adapter refuses.
   QueuePair make_queue_pair(std::size_t priority);
-  void add(std::uint32_t queue_pair, Connection& connection);
-  void remove(std::uint32_t queue_pair);
+  /// QUEUE_PAIR, which was initialised, belongs to CONNECTION.
+  void add(ibv_qp& queue_pair, std::size_t priority, Connection& connection);
+  /// Ends QUEUE_PAIR.
+  void remove(QueuePair queue_pair);
 
   /// Tells connections and their owners what has come and left; true if anything has: a few of
   /// them, or all where few buffers were left. A queue pair must not end before all that was taken:
@@ -60,56 +71,71 @@ class ReliableQueues {
   void arm();
   /// The wr_id of request NUMBER of a connection.
   static constexpr std::uint64_t id_of_sent(std::uint64_t number) {
-    return number * SharedReceives::tags + sent_tag;
+    return number * ReceivePool::tags + sent_tag;
   }
-  static constexpr std::uint64_t number_of_sent(std::uint64_t id) {
-    return id / SharedReceives::tags;
+  static constexpr std::uint64_t number_of_sent(std::uint64_t id) { return id / ReceivePool::tags; }
+  /// Of the queue pair by which a frame came.
+  static constexpr std::size_t priority_of(const ibv_wc& received) {
+    return received.wr_id % ReceivePool::tags;
   }
 
   [[nodiscard]] std::size_t inline_bytes_max() const { return inline_bytes_max_; }
 
  private:
+  static constexpr std::size_t priorities = 2;
   static constexpr int completions_per_poll_max = 16;
+  static constexpr std::uint64_t sent_tag = priorities;  // those before are pools' tags
   static constexpr std::uint32_t full_polls_per_look = 4;
   /// Rounds without a connection after which no buffers wait any more.
   static constexpr std::uint32_t polls_until_idle = 4096;
-  static constexpr std::uint64_t sent_tag = 2;  // those before are the priorities of receives
+  /// Frames of all peers after which it is looked for those that sent none.
+  static constexpr std::uint32_t frames_per_look = 1024;
 
-  ReliableQueues(const Port& port, memory::Ledger& ledger, const Settings& settings)
-      : port_(port), ledger_(ledger), settings_(settings) {}
-  Connection* find(std::uint32_t queue_pair) {
+  /// What belongs to a queue pair.
+  struct Entry {
+    Connection* connection;
+    std::unique_ptr<PeerReceives> own;  // null where all share one
+  };
+
+  ReliableQueues(const Port& port, memory::Ledger& ledger, const Settings& settings,
+                 std::size_t buffers_max);
+  Entry* find(std::uint32_t queue_pair) {
     if (queue_pair == last_number_ && last_ != nullptr) [[likely]]
       return last_;
-    const auto found = connections_.find(queue_pair);
-    if (found == connections_.end()) return nullptr;
+    const auto found = entries_.find(queue_pair);
+    if (found == entries_.end()) return nullptr;
     last_number_ = queue_pair;
-    return last_ = found->second;
+    return last_ = &found->second;
   }
-  /// Makes those that are not there.
-  Result<void> open_receives();
-  void close_idle_receives();
+  [[nodiscard]] PeerReceives::Credits credits_of(std::size_t priority) const;
+  /// Makes the shared queues if they are not there.
+  Result<void> open_shared();
+  void close_idle_shared();
   /// As many completions as one call brings; how many those are.
   int poll_some();
   void on_completion(const ibv_wc& completion);
+  void repost();
+  void watch();
   void fit_to_connections();
+  void fit_completions(std::size_t receives);
 
   const Port& port_;
-  memory::Ledger& ledger_;
   const Settings& settings_;
-  std::array<std::int64_t, 2> frame_bytes_max_ = {settings_.rc_eager_bytes,
-                                                  settings_.rc_large_bytes};
-  std::size_t buffers_max_ = 0;
-  std::array<std::unique_ptr<SharedReceives>, 2> receives_;  // null without connections
+  const std::size_t buffers_max_;  // of one queue
+  std::array<ReceivePool, priorities> pools_;
+  std::array<std::unique_ptr<SharedReceives>, priorities> shared_;  // null where nothing is shared
   CompletionQueue completions_;
-  std::unordered_map<std::uint32_t, Connection*> connections_;  // by queue pair: two for each
+  std::unordered_map<std::uint32_t, Entry> entries_;  // by queue pair: two for each connection
+  std::vector<PeerReceives*> touched_;                // something came since repost()
   std::uint32_t last_number_ = 0;
-  Connection* last_ = nullptr;
+  Entry* last_ = nullptr;
   std::size_t inline_bytes_max_ = 0;
   int completions_max_ = 0;
-  std::uint32_t full_polls_ = 0;  // in a row
-  std::uint32_t idle_polls_ = 0;  // likewise, without a connection
-  bool is_watched_ = false;       // all of receives_ are, where that works
-  bool runs_low_ = false;         // few buffers were left
+  std::uint32_t full_polls_ = 0;   // in a row
+  std::uint32_t idle_polls_ = 0;   // likewise, without a connection
+  std::uint32_t look_frames_ = 0;  // since it was looked for peers that send none
+  bool is_watched_ = false;        // all of shared_ are, where that works
+  bool runs_low_ = false;          // few buffers were left
 };
 
 }  // namespace hawser::transport::verbs

@@ -9,9 +9,9 @@ namespace hawser::transport::verbs {
 
 namespace {
 
-memory::BufferPoolSettings pool_of(std::size_t frame_bytes, std::size_t per_slab,
-                                   std::size_t slabs_max) {
-  return {.account = memory::Account::network_buffers,
+memory::BufferPoolSettings pool_of(memory::Account account, std::size_t frame_bytes,
+                                   std::size_t per_slab, std::size_t slabs_max) {
+  return {.account = account,
           .buffer_bytes = sizeof(SendBuffers::Note) + sizeof(DatagramHeader) + frame_bytes +
                           sizeof(SlotTrailer),
           .slab_buffers = per_slab,
@@ -31,17 +31,20 @@ SendBuffers::SendBuffers(const Port& port, const Settings& settings, memory::Led
       eager_frame_bytes_(size_of(settings.rc_eager_bytes)),
       datagrams_taken_if_scarce_(size_of(settings.ud_send_buffers_max) / 4 * 3),
       registrar_(port, PortRegistrar::Reach::local),
-      brief_(registrar_, ledger, pool_of(brief_bytes, 32, 1)),
+      brief_(registrar_, ledger, pool_of(memory::Account::network_buffers, brief_bytes, 32, 1)),
       datagrams_(registrar_, ledger,
-                 pool_of(datagram_frame_bytes_, size_of(settings.ud_send_buffers),
+                 pool_of(memory::Account::network_buffers, datagram_frame_bytes_,
+                         size_of(settings.ud_send_buffers),
                          slabs_of(size_of(settings.ud_send_buffers_max),
                                   size_of(settings.ud_send_buffers)))),
       eager_(registrar_, ledger,
-             pool_of(eager_frame_bytes_, size_of(settings.rc_send_buffers),
+             pool_of(memory::Account::connection_buffers, eager_frame_bytes_,
+                     size_of(settings.rc_send_buffers),
                      slabs_of(size_of(settings.rc_send_buffers_max),
                               size_of(settings.rc_send_buffers)))),
       large_(registrar_, ledger,
-             pool_of(size_of(settings.rc_large_bytes), size_of(settings.rc_large_send_buffers),
+             pool_of(memory::Account::connection_buffers, size_of(settings.rc_large_bytes),
+                     size_of(settings.rc_large_send_buffers),
                      slabs_of(size_of(settings.rc_large_send_buffers_max),
                               size_of(settings.rc_large_send_buffers)))) {}
 

@@ -41,6 +41,7 @@ class SendBuffers {
     std::uint32_t parts_id = 0;    // under which it was sent in parts; 0: never
     bool is_released = false;
     bool is_large = false;  // longer than an eager frame
+    bool is_low = false;    // it left with low priority
   };
   static Note& note_of(std::byte* frame) {
     return *reinterpret_cast<Note*>(frame - sizeof(DatagramHeader) - sizeof(Note));

@@ -25,8 +25,11 @@ struct Settings {
   std::int64_t rc_large_send_buffers = 4;        // for large ones
   std::int64_t rc_large_send_buffers_max = 256;  // likewise
   std::int64_t rc_queue_depth = 128;             // work under way by one queue pair
+  bool srq = true;                               // receive buffers that all connections share
   std::int64_t rc_receive_buffers = 64;          // b of log2(n) * k + b, for n connections
   std::int64_t rc_receive_buffers_growth = 32;   // its k
+  std::int64_t rc_credits = 8;                   // where nothing is shared: what a peer may send,
+  std::int64_t rc_credits_max = 64;              // and if it uses that
 
   // Fast paths.
   std::int64_t fast_path_slots = 32;     // of the ring of one peer

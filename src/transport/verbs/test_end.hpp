@@ -1,6 +1,7 @@
 // Ends of the transport for its tests: several in one process, over softrdma.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -53,6 +54,40 @@ inline std::byte* send(Link& link, ChannelKind kind, std::size_t bytes, std::uin
 }
 inline std::byte* send_datagram(Link& link, std::size_t bytes, std::uint64_t number) {
   return send(link, ChannelKind::ud_send, bytes, number);
+}
+
+inline constexpr ChannelKind rc = ChannelKind::rc_send;
+inline constexpr ChannelKind fast = ChannelKind::rc_fast_path;
+
+/// Two ends that know each other.
+struct Pair {
+  explicit Pair(const Settings& settings = {}) : a(0, settings), b(1, settings) {
+    there = &a.connect(b);
+    there->release(ChannelKind::ud_send, send_datagram(*there, 8, 0));
+    settle(a, b);
+    back = b.sink.links.at(0);
+    b.sink.arrivals.clear();
+  }
+  void connect() {
+    EXPECT_TRUE(there->ask(rc));
+    settle(a, b);
+    ASSERT_TRUE(there->channels().has(rc));
+    ASSERT_TRUE(back->channels().has(rc));
+  }
+  void make_fast_path() {
+    EXPECT_TRUE(there->ask(fast));
+    settle(a, b);
+    ASSERT_TRUE(there->channels().has(fast));
+  }
+  End a;
+  End b;
+  Link* there = nullptr;
+  Link* back = nullptr;
+};
+
+inline std::int64_t buffers_of(const End& end) {
+  return end.ledger.current_bytes(memory::Account::network_buffers) +
+         end.ledger.current_bytes(memory::Account::connection_buffers);
 }
 
 }  // namespace hawser::transport::verbs

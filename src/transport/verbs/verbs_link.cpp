@@ -55,7 +55,12 @@ std::size_t VerbsLink::frame_bytes_max(ChannelKind kind) const {
 }
 
 std::uint32_t VerbsLink::receive_window() const {
-  return open_connection() != nullptr ? services_.reliable->window() : Link::receive_window();
+  return connector_ ? connector_->receive_window() : Link::receive_window();
+}
+
+std::uint32_t VerbsLink::send_window() const {
+  const Connection* const connection = open_connection();
+  return connection != nullptr ? connection->send_window() : Link::send_window();
 }
 
 bool VerbsLink::has_room(ChannelKind kind, std::size_t bytes) {
@@ -67,7 +72,8 @@ bool VerbsLink::has_room(ChannelKind kind, std::size_t bytes) {
   if (bytes <= connection.frame_bytes_max(Connection::high) && kind != ChannelKind::rc_rdma)
     return connection.has_room(Connection::high) &&
            (kind != ChannelKind::rc_fast_path || fast_path_->writer()->has_room());
-  return connection.has_room(Connection::low) && large_kept_ < large_frames_max;
+  return connection.has_room(Connection::low) && low_kept_ < ReliableQueues::low_window &&
+         large_kept_ < large_frames_max;
 }
 
 std::byte* VerbsLink::reserve(ChannelKind kind, std::size_t bytes) {
@@ -87,7 +93,11 @@ void VerbsLink::commit(ChannelKind kind) {
     return;
   }
   Connection& connection = *connector_->open();
-  SendBuffers::note_of(reserved_).connection = connection.number();
+  SendBuffers::Note& note = SendBuffers::note_of(reserved_);
+  note.connection = connection.number();
+  note.is_low = kind == ChannelKind::rc_rdma ||
+                reserved_bytes_ > connection.frame_bytes_max(Connection::high);
+  if (note.is_low) ++low_kept_;
   if (kind == ChannelKind::rc_rdma) {
     connection.flush(reserved_, reserved_bytes_);
   } else if (kind == ChannelKind::rc_fast_path && !fast_path_->is_peer_asleep()) {
@@ -157,6 +167,7 @@ void VerbsLink::release(ChannelKind, std::byte* frame) {
   const SendBuffers::Note& note = SendBuffers::note_of(frame);
   --kept_;
   if (note.is_large) --large_kept_;
+  if (note.is_low) --low_kept_;
   if (note.ring != 0 && note.ring == ring_number_) fast_path_->writer()->free(note.slot);
   services_.buffers.release(frame);
 }
@@ -218,7 +229,10 @@ void VerbsLink::on_received(Connection& connection, const ibv_wc& completion,
   }
   connector_->on_used(connection);
   if ((completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
-    services_.sink.on_frame(*this, ChannelKind::rc_send, bytes);
+    const bool is_behind_operations = ReliableQueues::priority_of(completion) == Connection::low &&
+                                      bytes.size() <= connection.frame_bytes_max(Connection::high);
+    services_.sink.on_frame(
+        *this, is_behind_operations ? ChannelKind::rc_rdma : ChannelKind::rc_send, bytes);
     return;
   }
   // On a connection that ends, fast paths end as well.

@@ -46,6 +46,7 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   void commit(ChannelKind kind) override;
   [[nodiscard]] bool may_lose_frames() const override { return true; }
   [[nodiscard]] std::uint32_t receive_window() const override;
+  [[nodiscard]] std::uint32_t send_window() const override;
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
   Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes) override;
   void release(ChannelKind kind, std::byte* frame) override;
@@ -110,6 +111,7 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   std::size_t datagram_frame_bytes_max_ = 0;
   std::uint32_t kept_ = 0;        // frames that were not released yet
   std::uint32_t large_kept_ = 0;  // of them
+  std::uint32_t low_kept_ = 0;    // likewise, that left by a queue pair of low priority
   std::uint32_t parts_made_ = 0;  // frames that were sent in parts
   std::byte* reserved_ = nullptr;
   std::size_t reserved_bytes_ = 0;

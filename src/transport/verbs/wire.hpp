@@ -33,10 +33,12 @@
 //   | queue pair of high priority   32 | of low priority         32 |
 //   | first packet's number there   32 | and there               32 |
 //   | longest eager frame           32 | longest frame           32 |
-//   | LID 16 | 0 16 | 0 32 | GID 128                                |
+//   | LID 16 | window 16 | 0 32 | GID 128                           |
 //   +---------------------------------------------------------------+
 // flags bit 0: it is about the sender's attempt, else about the receiver's; bit 1: the connection
 // broke, what is under way is lost. reads: RDMA reads from the sender that may be under way.
+// window: frames of high priority that may be on their way to the sender, until acknowledgements
+// say otherwise.
 //
 // What goes over a connection: frames as they are; and, with immediate data that says which, the
 // messages of FastPathMessage: 1 ask, 2 grant, 3 refuse, 4 end, 5 recall, 6 drained:
@@ -110,8 +112,8 @@ struct ConnectionMessage {
   std::uint32_t eager_bytes = 0;
   std::uint32_t large_bytes = 0;
   std::uint16_t lid = 0;
-  std::uint16_t reserved = 0;
-  std::uint32_t reserved_too = 0;
+  std::uint16_t window = 0;
+  std::uint32_t reserved = 0;
   std::uint8_t gid[16] = {};
 };
 static_assert(sizeof(ConnectionMessage) == 56);
