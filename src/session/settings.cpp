@@ -207,6 +207,13 @@ void register_connections(base::ParameterRegistry& registry, channel::PolicySett
                 .unit = "connections",
                 .min = 0,
                 .max = 65536});
+  registry.add("channel.memory_max", &channel.memory_max,
+               {.sentence = "What rings that were granted and connections may take of a process's "
+                            "memory: from there on none is asked for or granted, and beyond it "
+                            "those least recently used are given back; 0: no limit.",
+                .unit = "bytes",
+                .min = 0,
+                .max = std::int64_t{1} << 44});
   registry.add(
       "channel.connect", &channel.connect,
       {.sentence = "on_demand: peers earn connections; for comparison, everyone gets one "

@@ -22,6 +22,8 @@ set(fault_window HAWSER_DELIVERY_WINDOW_FRAMES=4 HAWSER_VERBS_RC_RECEIVE_BUFFERS
   HAWSER_VERBS_RC_RECEIVE_BUFFERS_GROWTH=2)
 # Receive buffers of each connection, few of them.
 set(fault_own HAWSER_VERBS_SRQ=off HAWSER_VERBS_RC_CREDITS=2)
+# Memory for about one connection.
+set(fault_memory HAWSER_CHANNEL_MEMORY_MAX=1500000)
 
 set(rdma_get HAWSER_P2P_RDMA=get)
 set(rdma_unchained HAWSER_P2P_RDMA=get HAWSER_P2P_RDMA_CHAINED=false)
@@ -75,6 +77,9 @@ verbs_variant(fast own get collectives 8)
 verbs_variant(rdma own put p2p 4)
 verbs_variant(rdma own pipeline requests 8)
 verbs_variant(hybrid own unchained p2p 2)
+verbs_variant(rc memory get collectives 8)
+verbs_variant(fast memory put stress 4)
+verbs_variant(hybrid memory pipeline requests 8)
 
 # Everyone is connected before MPI_Init returns.
 foreach(connect static client_server)
@@ -88,7 +93,7 @@ foreach(chain ud ud_copy rc fast rdma hybrid)
   if(chain MATCHES "rdma|hybrid")
     set(ways get unchained put pipeline)
   endif()
-  foreach(fault none loss order breaks one window own)
+  foreach(fault none loss order breaks one window own memory)
     foreach(rdma ${ways})
       foreach(program p2p requests collectives stress)
         foreach(ranks 2 4 8)

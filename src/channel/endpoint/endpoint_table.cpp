@@ -99,6 +99,10 @@ void EndpointTable::note_waiting(Endpoint& endpoint) {
 bool EndpointTable::progress() {
   bool moved = false;
   for (Transport* transport : transports_) moved |= transport->progress();
+  if (slots_.has_memory_limit() && ++memory_rounds_ >= rounds_per_memory_look) [[unlikely]] {
+    memory_rounds_ = 0;
+    keep_within_memory();
+  }
   // Who waits for a message has it sooner if the rest waits for a round without one, or a little.
   if (moved && ++busy_rounds_ % busy_rounds_per_look != 0) return true;
   moved |= self_transport_->progress();
@@ -254,7 +258,7 @@ bool EndpointTable::on_channel_asked(Link& link, ChannelKind kind) {
   Endpoint& endpoint = endpoint_of(link);
   if (endpoint.lost_) return false;
   Slots<Endpoint>& granted = slots_.granted(kind);
-  if (granted.reserve()) {
+  if (slots_.reserve(granted)) {
     granted.hold(endpoint);
     return true;
   }
@@ -263,13 +267,21 @@ bool EndpointTable::on_channel_asked(Link& link, ChannelKind kind) {
     return is_mutual(kind) ? each.activity() : each.received(kind).messages;
   };
   Endpoint* const idle = granted.turn_away(endpoints_.size(), activity);
-  if (idle == nullptr) return false;
-  if (is_mutual(kind)) {
-    give_back(*idle, kind);
-  } else {
-    idle->link_->recall(kind);
-  }
+  if (idle != nullptr) take_back(*idle, kind);
   return false;
+}
+
+bool EndpointTable::take_back(Endpoint& endpoint, ChannelKind kind) {
+  return is_mutual(kind) ? give_back(endpoint, kind) : endpoint.link_->recall(kind);
+}
+
+void EndpointTable::keep_within_memory() {
+  const DedicatedSlots::Holder excess =
+      slots_.excess([](const Endpoint& endpoint, ChannelKind kind) {
+        return is_mutual(kind) ? endpoint.activity() : endpoint.received(kind).messages;
+      });
+  if (excess.endpoint != nullptr && take_back(*excess.endpoint, excess.kind))
+    slots_.note_going(*excess.endpoint);
 }
 
 void EndpointTable::on_channels_changed(Link& link) {
@@ -305,6 +317,7 @@ void EndpointTable::on_channel_refused(Link& link, ChannelKind kind) {
 
 void EndpointTable::on_channel_given_back(Link& link, ChannelKind kind) {
   Endpoint& endpoint = endpoint_of(link);
+  slots_.note_gone(endpoint);
   if (!is_mutual(kind)) {
     slots_.granted(kind).let_go(endpoint);
     return;
@@ -391,21 +404,24 @@ void EndpointTable::ask(Endpoint& endpoint, ChannelKind kind) {
 
 bool EndpointTable::reserve(ChannelKind kind) {
   Slots<Endpoint>& asked = slots_.asked(kind);
-  if (asked.reserve()) return true;
+  if (slots_.reserve(asked)) return true;
+  // What others granted us costs their memory, not ours.
+  if (!slots_.has_memory() && !is_mutual(kind)) return false;
   const auto activity = [&](const Endpoint& each) {
     return is_mutual(kind) ? each.activity() : each.messages_;
   };
   if (Endpoint* const idle = asked.turn_away(endpoints_.size(), activity)) give_back(*idle, kind);
-  return asked.reserve();
+  return slots_.reserve(asked);
 }
 
-void EndpointTable::give_back(Endpoint& endpoint, ChannelKind kind) {
-  if (!endpoint.link_->channels().has(kind)) return;
-  if (!endpoint.link_->give_back(kind)) return;
+bool EndpointTable::give_back(Endpoint& endpoint, ChannelKind kind) {
+  if (!endpoint.link_->channels().has(kind)) return false;
+  if (!endpoint.link_->give_back(kind)) return false;
   settle_slots(endpoint);
   // Earned anew.
   endpoint.earning(kind) = {.from_messages = endpoint.messages_ + review_messages};
   apply_policy(endpoint);
+  return true;
 }
 
 void EndpointTable::on_lost(Link& link, std::string_view cause) { lose(endpoint_of(link), cause); }
@@ -415,6 +431,7 @@ void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   endpoint.lost_ = true;
   if (endpoint.link_ != nullptr) endpoint.link_->abandon();
   endpoint.table_ = nullptr;
+  slots_.note_gone(endpoint);
   for (const ChannelKind kind : transport::earned_kinds) {
     free_asked(endpoint, kind);
     slots_.granted(kind).let_go(endpoint);

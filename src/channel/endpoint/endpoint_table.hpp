@@ -34,7 +34,9 @@ class EndpointTable final : public Sink {
     std::function<std::uint64_t()> clock;  // nanoseconds
   };
   explicit EndpointTable(const Environment& environment)
-      : environment_(environment), timers_(environment.clock), slots_(environment.settings) {}
+      : environment_(environment),
+        timers_(environment.clock),
+        slots_(environment.settings, *environment.ledger) {}
 
   /// In the order in which they are asked for an address: the first that a peer published wins.
   void add_transport(Transport& transport) { transports_.push_back(&transport); }
@@ -109,8 +111,13 @@ class EndpointTable final : public Sink {
   void earn(Endpoint& endpoint, ChannelKind kind);
   [[nodiscard]] bool asks_at_start(const Endpoint& endpoint) const;
   bool reserve(ChannelKind kind);
+  /// Takes a channel back that was granted, or is mutual.
+  bool take_back(Endpoint& endpoint, ChannelKind kind);
+  /// Takes one back if all together take too much memory.
+  void keep_within_memory();
   void ask(Endpoint& endpoint, ChannelKind kind);
-  void give_back(Endpoint& endpoint, ChannelKind kind);
+  /// False: no room to say so now.
+  bool give_back(Endpoint& endpoint, ChannelKind kind);
   void free_asked(Endpoint& endpoint, ChannelKind kind);
   /// Slots follow the channels that ENDPOINT has.
   void settle_slots(Endpoint& endpoint);
@@ -121,6 +128,8 @@ class EndpointTable final : public Sink {
 
   static constexpr std::uint32_t busy_rounds_per_look = 4;
   static constexpr int last_rounds_max = 1'000'000;  // that take what a process has left behind
+  /// Between two channels that are taken back, so that the memory of the first can come free.
+  static constexpr std::uint32_t rounds_per_memory_look = 1024;
 
   const Environment environment_;
   std::vector<Transport*> transports_;
@@ -134,6 +143,7 @@ class EndpointTable final : public Sink {
   std::uint32_t busy_rounds_ = 0;
   std::uint32_t ended_known_ = 0;  // processes of the job that have ended and were lost for it
   std::vector<bool> ended_;        // by index; empty until one has ended
+  std::uint32_t memory_rounds_ = 0;  // since the last look
   bool earns_ = true;
 };
 

@@ -61,6 +61,7 @@ struct PolicySettings {
   std::int64_t rings_granted_max = 16;  // rings that this process grants to peers
   std::int64_t connections_max = 16;    // peers with a reliable connection
   std::int64_t fast_paths_max = 8;      // that it asks for, and as many that it grants
+  std::int64_t memory_max = 0;          // bytes that all of them take in this process; 0: no limit
   // Or, everyone at start, whatever the limits: "static", or "client_server", where a process asks
   // those with lower numbers, one after another.
   std::string connect = "on_demand";

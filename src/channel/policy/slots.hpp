@@ -57,19 +57,33 @@ class Slots {
   Peer* turn_away(std::size_t peers, Activity&& activity_of) {
     if (++turned_away_ < peers) return nullptr;
     turned_away_ = 0;
-    std::uint32_t longest = 0;
-    Peer* idle = nullptr;
+    const Candidate found = sweep(activity_of);
+    return found.idle_sweeps > 0 ? found.peer : nullptr;
+  }
+
+  /// Who is to go first.
+  struct Candidate {
+    Peer* peer = nullptr;           // null: nobody holds a slot
+    std::uint32_t idle_sweeps = 0;  // in a row that found the same activity
+    std::uint64_t used = 0;         // by how much its activity has grown since the last sweep
+    [[nodiscard]] bool goes_before(const Candidate& other) const {
+      if (peer == nullptr || other.peer == nullptr) return peer != nullptr;
+      return idle_sweeps != other.idle_sweeps ? idle_sweeps > other.idle_sweeps : used < other.used;
+    }
+  };
+  /// Looks at all holders: who has been idle longest, or was used least if nobody is idle.
+  template <class Activity>
+  Candidate sweep(Activity&& activity_of) {
+    Candidate first;
     for (Holder& holder : holders_) {
       const std::uint64_t now = activity_of(*holder.peer);
-      if (now != holder.activity) {
-        holder.activity = now;
-        holder.idle_sweeps = 0;
-      } else if (++holder.idle_sweeps > longest) {
-        longest = holder.idle_sweeps;
-        idle = holder.peer;
-      }
+      const std::uint64_t used = now - holder.activity.value_or(0);
+      holder.idle_sweeps = holder.activity == now ? holder.idle_sweeps + 1 : 0;
+      holder.activity = now;
+      const Candidate candidate{holder.peer, holder.idle_sweeps, used};
+      if (candidate.goes_before(first)) first = candidate;
     }
-    return idle;
+    return first;
   }
 
   /// There can't be more than are taken now.

@@ -71,5 +71,19 @@ TEST_F(SlotsTest, ASweepComesOnceAsManyWereTurnedAwayAsThereArePeers) {
   EXPECT_EQ(sweeps, 2);  // the first finds nobody idle for long enough
 }
 
+TEST_F(SlotsTest, ASweepNamesTheOneUsedLeastIfNobodyIsIdle) {
+  slots.sweep(activity);
+  peers[0].messages += 3;
+  peers[1].messages += 1;
+  peers[2].messages += 2;
+  EXPECT_EQ(slots.sweep(activity).peer, &peers[1]);
+  peers[0].messages += 3;
+  peers[1].messages += 1;
+  const auto idle = slots.sweep(activity);
+  EXPECT_EQ(idle.peer, &peers[2]);
+  EXPECT_EQ(idle.idle_sweeps, 1U);
+  EXPECT_EQ(Slots<Peer>(1).sweep(activity).peer, nullptr);
+}
+
 }  // namespace
 }  // namespace hawser::channel
