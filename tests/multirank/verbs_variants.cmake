@@ -22,7 +22,8 @@ set(fault_window HAWSER_DELIVERY_WINDOW_FRAMES=4 HAWSER_VERBS_RC_RECEIVE_BUFFERS
   HAWSER_VERBS_RC_RECEIVE_BUFFERS_GROWTH=2)
 # Receive buffers of each connection, few of them.
 set(fault_own HAWSER_VERBS_SRQ=off HAWSER_VERBS_RC_CREDITS=2)
-# Memory for about one connection.
+# An adapter with queue pairs for two connections; memory for about one.
+set(fault_refused SOFTRDMA_MAX_QP=5)
 set(fault_memory HAWSER_CHANNEL_MEMORY_MAX=1500000)
 
 set(rdma_get HAWSER_P2P_RDMA=get)
@@ -77,6 +78,9 @@ verbs_variant(fast own get collectives 8)
 verbs_variant(rdma own put p2p 4)
 verbs_variant(rdma own pipeline requests 8)
 verbs_variant(hybrid own unchained p2p 2)
+verbs_variant(rc refused get stress 8)
+verbs_variant(rdma refused put collectives 8)
+verbs_variant(hybrid refused pipeline p2p 4)
 verbs_variant(rc memory get collectives 8)
 verbs_variant(fast memory put stress 4)
 verbs_variant(hybrid memory pipeline requests 8)
@@ -93,7 +97,7 @@ foreach(chain ud ud_copy rc fast rdma hybrid)
   if(chain MATCHES "rdma|hybrid")
     set(ways get unchained put pipeline)
   endif()
-  foreach(fault none loss order breaks one window own memory)
+  foreach(fault none loss order breaks one window own refused memory)
     foreach(rdma ${ways})
       foreach(program p2p requests collectives stress)
         foreach(ranks 2 4 8)
