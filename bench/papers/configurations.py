@@ -56,6 +56,10 @@ ALL = (
     Configuration("rc_send", rules(SENT, AT_ONCE, **CONNECTED), RC),
     *(Configuration(name, rules(ONLY_CONNECTED, AT_ONCE, **CONNECTED), RDMA)
       for name in ("shared_queue", "rc_rdma")),
+    # Receive buffers for each connection, with credits.
+    Configuration("own_queues",
+                  rules(ONLY_CONNECTED, AT_ONCE, **CONNECTED) | {"HAWSER_VERBS_SRQ": "off"},
+                  (*RDMA, "verbs.srq")),
     *(Configuration(name, rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY), FULL)
       for name in ("per_peer", "rc", "rc_fast_path")),
     Configuration("static_per_peer", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY) | STATIC,

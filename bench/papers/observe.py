@@ -14,10 +14,12 @@ STAT_SECONDS_MAX = 20
 class Seen:
     """Of one process. PSS_BYTES: proportional set size of what it made itself, without program and
     libraries, of which a process has the less the more there are. DEVICE_BYTES: what an adapter of
-    hardware would hold instead; not part of that. CONTEXT_MISSES: None if softrdma does not say."""
+    hardware would hold instead; not part of that. CONTEXT_MISSES, NOT_READY (its frames that found no
+    receive buffer): None if softrdma does not say."""
     pss_bytes: int
     device_bytes: int
     context_misses: int | None
+    not_ready: int | None = None
 
 
 def read_smaps(text):
@@ -37,12 +39,12 @@ def read_smaps(text):
 
 
 def read_stat(text):
-    """{pid: context misses} out of what `softrdma stat` prints."""
+    """{pid: {column: number}} out of what `softrdma stat` prints."""
     head, *rows = [line.split() for line in text.splitlines() if line.strip()] or [[]]
-    if "pid" not in head or "ctx-miss" not in head:
+    if "pid" not in head:
         return {}
-    pid, misses = head.index("pid"), head.index("ctx-miss")
-    return {int(row[pid]): int(row[misses]) for row in rows if len(row) == len(head)}
+    said = [dict(zip(head, map(int, row))) for row in rows if len(row) == len(head)]
+    return {row["pid"]: row for row in said}
 
 
 class Hold:
@@ -60,14 +62,16 @@ class Hold:
             return
         pids = {int(line.split()[0]): int(line.split()[1])
                 for line in self.path.read_text().splitlines()}
-        misses = self.context_misses()
+        said = self.statistics()
         for rank, pid in pids.items():
             pss, device = read_smaps(pathlib.Path(f"/proc/{pid}/smaps").read_text())
-            self.seen[rank] = Seen(pss, device, misses.get(pid))
+            device_said = said.get(pid, {})
+            self.seen[rank] = Seen(pss, device, device_said.get("ctx-miss"),
+                                   device_said.get("not-ready"))
         with self.path.open("a") as file:
             file.write(f"{'go':>{LINE_BYTES - 1}}\n")
 
-    def context_misses(self):
+    def statistics(self):
         fabric = self.environment.get("SOFTRDMA_FABRIC")
         if not fabric:
             return {}

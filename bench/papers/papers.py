@@ -20,6 +20,7 @@ sys.path.insert(0, str(HERE.parent))
 import measure  # noqa: E402
 import pictures  # noqa: E402
 import plan  # noqa: E402
+import receive_sections  # noqa: E402
 import run  # noqa: E402
 import sections  # noqa: E402
 import timed_sections  # noqa: E402
@@ -28,7 +29,8 @@ from tables import markdown  # noqa: E402
 SECTIONS = (sections.connections, sections.memory, sections.memory_growth, sections.channels,
             timed_sections.pairs, timed_sections.initialization, timed_sections.latency,
             timed_sections.bandwidth, timed_sections.polled, timed_sections.first,
-            timed_sections.progress, timed_sections.rdma, timed_sections.rendezvous)
+            timed_sections.progress, timed_sections.rdma, timed_sections.rendezvous,
+            receive_sections.receives, receive_sections.rate)
 
 
 def say(text):

@@ -19,6 +19,7 @@ import papers  # noqa: E402
 import plan  # noqa: E402
 import published  # noqa: E402
 import ranks  # noqa: E402
+import receive_sections  # noqa: E402
 import sections  # noqa: E402
 import timed_sections  # noqa: E402
 
@@ -42,8 +43,8 @@ def rank(*arguments, **ledger):
 
 
 def outcome(table, pattern, count, configuration, said=(), options=(), results=(), sentence=None,
-            seen=None):
-    job = plan.Job(table, pattern, count, configuration, options)
+            seen=None, repeat=0):
+    job = plan.Job(table, pattern, count, configuration, options, repeat=repeat)
     return measure.Outcome(job, list(results), list(said), seen or {}, sentence)
 
 
@@ -90,7 +91,8 @@ Pss:                   2 kB
 
     def test_misses_by_process(self):
         text = "     pid    qps   ctx-miss\n      41      1         17\n      42      3          0\n"
-        self.assertEqual(observe.read_stat(text), {41: 17, 42: 0})
+        self.assertEqual(observe.read_stat(text), {41: {"pid": 41, "qps": 1, "ctx-miss": 17},
+                                                   42: {"pid": 42, "qps": 3, "ctx-miss": 0}})
         self.assertEqual(observe.read_stat("nobody is there\n"), {})
 
     def test_a_held_job_is_seen_and_let_go(self):
@@ -266,6 +268,22 @@ class Tables(unittest.TestCase):
                                    results=[("pingpong", [size, float(size), 0])])
                            for size in (64, 128)))
         self.assertEqual(timed_sections.rendezvous(found).lines[1:], [["2", "ud_copy", "64", "128"]])
+
+
+    def test_shared_receive_queues_against_others(self):
+        options = ("bytes=1024", "rounds=200")
+
+        def jobs(configuration, milliseconds, not_ready):
+            return [outcome("receives", "alltoall", 8, configuration, [rank(0, connection_buffers=2048)],
+                            options, repeat=repeat, seen={0: observe.Seen(0, 0, 0, not_ready)},
+                            results=[("collectives", [each])])
+                    for repeat, each in enumerate(milliseconds)]
+        section = receive_sections.receives(outcomes(
+            *jobs("shared_queue", (10.0, 30.0, 11.0), 0), *jobs("own_queues", (10.0, 10.0, 10.0), 2)))
+        self.assertEqual(section.lines[1][3:], ["11", "10", "1.1", "met", "0", "6", "2", "2"])
+        section = receive_sections.receives(outcomes(
+            *jobs("shared_queue", (9.0,), 1), *jobs("own_queues", (10.0,), 0)))
+        self.assertEqual(section.lines[1][6], "**missed**", "a frame found no buffer")
 
 
 class Page(unittest.TestCase):

@@ -21,6 +21,14 @@ PROGRESS = tuple(published.PROGRESS_US)
 PROGRESS_BYTES = (4, 4 * KIB)
 RDMA = tuple(f"rdma_{way}{inline}{chained}" for way in ("get", "put")
              for inline in ("", "_not_inlined") for chained in ("", "_not_chained"))
+# Receive queues: a pattern and its options.
+RECEIVE_CONFIGURATIONS = ("shared_queue", "own_queues")
+RECEIVE_RANKS = (8, 16)
+RECEIVE_PATTERNS = (("alltoall", "bytes=1024", "rounds=200"), ("alltoall", "bytes=8192", "rounds=60"),
+                    ("is", "rounds=30"), ("ft", "rounds=10"))
+RECEIVE_REPEATS = 7
+RATE_RANKS = (2, 8)
+RATE_BYTES = 8
 RENDEZVOUS = ("hybrid", "ud_copy", "streamed", "asked_for")
 RENDEZVOUS_BYTES = tuple(size * KIB for size in (2, 8, 32, 64, 96, 128, 129, 160, 256, 512))
 POLLED = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # rings
@@ -136,6 +144,24 @@ def rdma():
         yield Job("rdma", "pingpong", 2, configuration, ("bytes=1024", "bytes_max=1048576"))
 
 
+def receives():
+    """One after the other, so that whatever else the machine does meets both alike."""
+    for ranks in RECEIVE_RANKS:
+        for pattern, *options in RECEIVE_PATTERNS:
+            for repeat in range(RECEIVE_REPEATS):
+                for configuration in RECEIVE_CONFIGURATIONS:
+                    yield Job("receives", pattern, ranks, configuration, tuple(options),
+                              is_held=True, repeat=repeat)
+
+
+def rate():
+    for ranks in RATE_RANKS:
+        for repeat in range(RECEIVE_REPEATS):
+            for configuration in RECEIVE_CONFIGURATIONS:
+                yield Job("rate", "stream", ranks, configuration,
+                          (f"bytes={RATE_BYTES}", "rounds=200"), is_held=True, repeat=repeat)
+
+
 def rendezvous():
     for configuration in RENDEZVOUS:
         for size in RENDEZVOUS_BYTES:
@@ -143,7 +169,7 @@ def rendezvous():
 
 
 TABLES = (connections, memory, channels, pairs, initialization, latency, polled, first, progress, rdma,
-          rendezvous)
+          rendezvous, receives, rate)
 
 
 def jobs():

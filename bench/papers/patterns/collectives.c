@@ -62,7 +62,7 @@ void run_alltoall(Job* job) {
     const int step = next_step(job);
     for (int to = 0; to < job->size; ++to)
       fill(job, out + (size_t)to * (size_t)bytes, bytes, job->rank, to, step);
-    MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    TIMED(job, MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD));
     for (int from = 0; from < job->size; ++from)
       check(job, in + (size_t)from * (size_t)bytes, bytes, from, job->rank, step);
   }

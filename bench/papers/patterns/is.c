@@ -47,18 +47,19 @@ static int* arranged(const Job* job, Keys mine, const int* owners, int* counts) 
 }
 
 /* Every rank gets its keys. COUNTS: how many of SORTED go to each. */
-static Keys send_keys(const Job* job, const int* sorted, const int* counts) {
+static Keys send_keys(Job* job, const int* sorted, const int* counts) {
   const size_t ranks = (size_t)job->size;
   int *coming = allocate(ranks * sizeof(int)), *out_at = allocate(ranks * sizeof(int)),
       *in_at = allocate(ranks * sizeof(int));
-  MPI_Alltoall(counts, 1, MPI_INT, coming, 1, MPI_INT, MPI_COMM_WORLD);
+  TIMED(job, MPI_Alltoall(counts, 1, MPI_INT, coming, 1, MPI_INT, MPI_COMM_WORLD));
   for (int r = 1; r < job->size; ++r) {
     out_at[r] = out_at[r - 1] + counts[r - 1];
     in_at[r] = in_at[r - 1] + coming[r - 1];
   }
   Keys got = {in_at[job->size - 1] + coming[job->size - 1], NULL};
   got.keys = allocate((size_t)got.count * sizeof(int));
-  MPI_Alltoallv(sorted, counts, out_at, MPI_INT, got.keys, coming, in_at, MPI_INT, MPI_COMM_WORLD);
+  TIMED(job, MPI_Alltoallv(sorted, counts, out_at, MPI_INT, got.keys, coming, in_at, MPI_INT,
+                           MPI_COMM_WORLD));
   free(in_at);
   free(out_at);
   free(coming);
@@ -83,7 +84,7 @@ static void sort_once(Job* job, long round) {
   int mine[buckets] = {0}, totals[buckets], owners[buckets];
   const Keys made = make_keys(job, round);
   for (int i = 0; i < made.count; ++i) ++mine[bucket_of(made.keys[i])];
-  MPI_Allreduce(mine, totals, buckets, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  TIMED(job, MPI_Allreduce(mine, totals, buckets, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
   deal_out(job, totals, owners);
   int* counts = allocate((size_t)job->size * sizeof(int));
   int* sorted = arranged(job, made, owners, counts);

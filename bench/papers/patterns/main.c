@@ -1,7 +1,8 @@
 /* patterns PATTERN [NAME=VALUE…] [spoil]: one communication pattern, on whatever MPI library the
  * program runs with. Results are lines: a name and numbers, separated by blanks. Every rank prints
  * "init MILLISECONDS", of MPI_Init, and "partners COUNT": with how many others the pattern itself
- * exchanged messages, those inside of collectives not counted.
+ * exchanged messages, those inside of collectives not counted; alltoall, ft and is also
+ * "collectives MILLISECONDS", spent in those.
  *
  * hold=FILE: when a rank has done its part it writes a line into FILE, of its rank and process, and
  * stays until somebody adds another line to those of all ranks: meanwhile the job can be looked at.
@@ -28,6 +29,7 @@ static const Pattern patterns[] = {
     {"bt", run_bt},
     {"cg", run_cg},
     {"everyone", run_everyone},
+    {"ft", run_ft},
     {"is", run_is},
     {"many_peers", run_many_peers},
     {"mg", run_mg},
@@ -135,6 +137,7 @@ int main(int argc, char** argv) {
   if (path != NULL) hold(&job, path);
   printf("init %.3f\n", init_ms);
   printf("partners %d\n", partners_of(&job));
+  if (job.seconds > 0) printf("collectives %.3f\n", 1e3 * job.seconds);
   free(job.partners);
   return MPI_Finalize() == MPI_SUCCESS ? 0 : 1;
 }

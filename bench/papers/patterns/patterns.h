@@ -24,6 +24,7 @@ typedef struct {
   bool spoil;     /* rank 0 damages a byte of the first message that it makes */
   int step;       /* the number of the next step; see above */
   bool* partners; /* [size]: with whom this rank exchanged a message of the pattern's own */
+  double seconds; /* inside the collectives that the pattern is about, where it measures that */
 } Job;
 
 typedef struct {
@@ -64,6 +65,14 @@ static inline long given(long value, long otherwise) { return value > 0 ? value 
 /* BYTES of the message in ROUND: as the options say, or of a mix from small to large. */
 int mixed_bytes(const Job* job, long round);
 
+/* CALL, a collective; its time counts. */
+#define TIMED(job, call)                   \
+  do {                                     \
+    const double began = MPI_Wtime();      \
+    (call);                                \
+    (job)->seconds += MPI_Wtime() - began; \
+  } while (0)
+
 void run_allgather(Job* job);
 void run_allreduce(Job* job);
 void run_alltoall(Job* job);
@@ -72,6 +81,7 @@ void run_bcast(Job* job);
 void run_bt(Job* job);
 void run_cg(Job* job);
 void run_everyone(Job* job);
+void run_ft(Job* job);
 void run_is(Job* job);
 void run_many_peers(Job* job);
 void run_mg(Job* job);
