@@ -23,7 +23,7 @@
 #include <optional>
 #include <span>
 
-#include "transport/verbs/checksum.hpp"
+#include "base/checksum.hpp"
 #include "transport/verbs/settings.hpp"
 
 namespace hawser::transport::verbs {
@@ -70,7 +70,7 @@ class RingWriter {
   Write take(std::byte* frame, std::size_t bytes) {
     const std::size_t padded = round_to_words(bytes);
     const SlotTrailer trailer{
-        .checksum = is_checked_ ? checksum_of({frame, bytes}) : 0,
+        .checksum = is_checked_ ? base::checksum_of({frame, bytes}) : 0,
         .bytes = static_cast<std::uint32_t>(bytes),
         .turn = turn_,
     };
@@ -128,7 +128,7 @@ class RingReader {
     if (!is_checked_) return frame;
     std::uint32_t checksum;
     std::memcpy(&checksum, trailer, sizeof(checksum));
-    return checksum == checksum_of(frame) ? frame : std::span<const std::byte>();
+    return checksum == base::checksum_of(frame) ? frame : std::span<const std::byte>();
   }
 
   const std::span<std::byte> memory_;
