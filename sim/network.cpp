@@ -7,8 +7,9 @@ namespace hawser::sim {
 
 namespace {
 
-/// The longest frame of every channel is at least that long (channel/endpoint/endpoint.hpp).
-constexpr std::size_t frame_bytes_min = 448;
+/// The longest frame of every channel is at least that long: frame_bytes_guaranteed and a checksum
+/// (channel/endpoint).
+constexpr std::size_t frame_bytes_min = 456;
 
 }  // namespace
 

@@ -35,6 +35,8 @@ struct NetworkProbes {
   std::uint64_t fast_paths_refused = 0;  // or the connection ended first
   std::uint64_t fast_paths_given_back = 0;
   std::uint64_t fast_paths_recalled = 0;
+  std::uint64_t failed_checksum = 0;  // frames and payload; those of the living
+  std::uint64_t copies_kept = 0;      // processes that kept frames which their channels did not
   std::uint64_t deaths = 0;
   std::uint64_t deaths_noticed = 0;  // by a peer
   std::uint64_t links_lost = 0;      // planted
@@ -73,6 +75,8 @@ inline constexpr std::array network_probes = {
     NetworkProbe{"fast paths refused", &NetworkProbes::fast_paths_refused},
     NetworkProbe{"fast paths given back", &NetworkProbes::fast_paths_given_back},
     NetworkProbe{"fast paths recalled", &NetworkProbes::fast_paths_recalled},
+    NetworkProbe{"frames and payload that failed their checksum", &NetworkProbes::failed_checksum},
+    NetworkProbe{"processes that kept copies of frames", &NetworkProbes::copies_kept},
     NetworkProbe{"deaths", &NetworkProbes::deaths},
     NetworkProbe{"deaths noticed", &NetworkProbes::deaths_noticed},
 };

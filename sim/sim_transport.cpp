@@ -59,6 +59,12 @@ SimLink::~SimLink() {
   HAWSER_ASSERT(kept_.empty());
 }
 
+transport::ChannelSet SimLink::possible_channels() const {
+  if (network_.settings().has_datagrams)
+    return {ChannelKind::ud_send, ChannelKind::rc_send, ChannelKind::rc_fast_path};
+  return {ChannelKind::shared_queue, ChannelKind::ring, ChannelKind::single_copy};
+}
+
 std::size_t SimLink::frame_bytes_max(ChannelKind kind) const {
   switch (kind) {
     case ChannelKind::ring:
@@ -117,10 +123,12 @@ bool SimLink::send_once(ChannelKind kind, std::span<const std::byte> frame) {
   return true;
 }
 
-Link::Resent SimLink::resend(ChannelKind kind, std::byte* frame, std::size_t bytes) {
+Link::Resent SimLink::resend(ChannelKind kind, std::byte* frame, std::size_t bytes,
+                             bool may_be_damaged) {
   HAWSER_ASSERT(transport::keeps_frames(kind) && kept_.contains(frame));
-  if (is_connected(kind)) {
-    if (connection_.carries(kept_.at(frame).pair)) return Resent::under_way;
+  if (is_connected(kind) && connection_.carries(kept_.at(frame).pair)) {
+    if (!may_be_damaged) return Resent::under_way;
+  } else if (is_connected(kind)) {
     ++network_.probes().frames_rescued;
   }
   ++network_.probes().datagrams_sent_again;

@@ -28,6 +28,7 @@ class SimLink final : public transport::Link {
           std::uint32_t peer);
   ~SimLink() override;
 
+  [[nodiscard]] transport::ChannelSet possible_channels() const override;
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
   void commit(ChannelKind kind) override;
@@ -36,7 +37,8 @@ class SimLink final : public transport::Link {
   bool recall(ChannelKind kind) override;
   [[nodiscard]] bool may_lose_frames() const override;
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
-  Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes) override;
+  Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes,
+                bool may_be_damaged) override;
   void release(ChannelKind kind, std::byte* frame) override;
   [[nodiscard]] bool is_away() const override;
   std::span<const std::byte> front(ChannelKind kind) override;

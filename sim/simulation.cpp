@@ -47,6 +47,13 @@ channel::AssuranceSettings draw_delivery(Random& random) {
                      .timeout_ns_max = std::uint64_t{200'000} << random.below(4)};
   delivery.acknowledger = {.frames = std::uint32_t{1} << random.below(5),
                            .delay_ns = std::uint64_t{100} << random.below(8)};
+  if (random.one_in(3)) {
+    constexpr std::array<std::string_view, 4> checked = {"on", "on", "ring,single_copy,ud_send",
+                                                         "shared_queue,rc_send,rc_fast_path"};
+    delivery.crc = random.pick(checked);
+    delivery.flip_one_in = std::uint64_t{1} << random.between(1, 8);
+  }
+  if (random.one_in(8)) delivery.acknowledged = random.one_in(2) ? "on" : "ring,rc_send";
   return delivery;
 }
 
@@ -94,7 +101,7 @@ struct Simulation {
       : seed(plan.seed),
         random(plan.seed, 0),
         ranks(plan.ranks > 0 ? plan.ranks : random.between(2, 12)),
-        settings(draw_settings(random)),
+        settings(make_settings(plan)),
         oversubscribed(random.one_in(2)),
         trace(plan.verbose),
         scheduler(plan.seed, trace),
@@ -106,6 +113,12 @@ struct Simulation {
     if (!network.settings().death) return;
     scheduler.expect_kill(network.settings().death->process);
     plan_death(*network.settings().death);
+  }
+
+  session::Settings make_settings(const Plan& plan) {
+    session::Settings drawn = draw_settings(random);
+    if (plan.adjust_settings) plan.adjust_settings(drawn);
+    return drawn;
   }
 
   NetworkSettings network_settings(const Plan& plan) {
@@ -154,6 +167,7 @@ struct Simulation {
     if (comes_to_rest) come_to_rest(self);
     check_ledger(self);
     add_probes((*process)->backend());
+    add_probes(**process);
   }
 
   /// Or dead.
@@ -201,6 +215,14 @@ struct Simulation {
       probes.fetches[static_cast<std::size_t>(entry.protocol)] +=
           backend.fetches_by(entry.protocol);
     probes.unexpected += backend.unexpected_messages();
+  }
+
+  void add_probes(session::Process& process) {
+    process.endpoints().for_each([&](const channel::Endpoint& endpoint) {
+      network.probes().failed_checksum += endpoint.failed_checksum();
+    });
+    if (process.ledger().peak_bytes(memory::Account::kept_frames) > 0)
+      ++network.probes().copies_kept;
   }
 
   const std::uint64_t seed;

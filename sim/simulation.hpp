@@ -20,6 +20,8 @@ struct Plan {
   bool verbose = false;
   /// A test's changes to the network that the seed gave.
   std::function<void(NetworkSettings&)> adjust_network{};
+  /// And to the settings of all processes.
+  std::function<void(session::Settings&)> adjust_settings{};
 };
 
 /// What the processes say of themselves at their end, summed up.

@@ -17,6 +17,12 @@ Outcome simulate_failure(const Plan& plan) {
   return simulate(plan);
 }
 
+/// As where nobody asks for more than the network needs.
+void acknowledge_nothing(session::Settings& settings) {
+  settings.delivery.crc = "off";
+  settings.delivery.acknowledged = "needed";
+}
+
 TEST(Simulation, OneSeedGivesOneTrace) {
   for (const WorkloadEntry& workload : workloads()) {
     for (const std::uint64_t seed : {3U, 4U, 5U}) {
@@ -43,8 +49,10 @@ TEST(Simulation, ALostFrameIsFound) {
       settings.has_datagrams = false;
       settings.lost_frame = 0;
     };
-    const Outcome outcome = simulate_failure(
-        {.seed = seed, .workload = find_workload("ring"), .adjust_network = lose_first});
+    const Outcome outcome = simulate_failure({.seed = seed,
+                                              .workload = find_workload("ring"),
+                                              .adjust_network = lose_first,
+                                              .adjust_settings = acknowledge_nothing});
     EXPECT_NE(outcome.failure.find("deadlock"), std::string::npos) << seed << outcome.failure;
     EXPECT_NE(outcome.failure.find("rank 0 waits"), std::string::npos) << seed << outcome.failure;
   }
@@ -60,8 +68,10 @@ TEST(Simulation, ATransportThatWakesNobodyWhenItHasRoomAgainIsFound) {
       settings.queue_slots = 2;
       settings.ring_slots = 2;
     };
-    const Outcome outcome = simulate_failure(
-        {.seed = seed, .workload = find_workload("flood"), .adjust_network = forget});
+    const Outcome outcome = simulate_failure({.seed = seed,
+                                              .workload = find_workload("flood"),
+                                              .adjust_network = forget,
+                                              .adjust_settings = acknowledge_nothing});
     found = outcome.failure.find("deadlock") != std::string::npos;
   }
   EXPECT_TRUE(found);
@@ -109,6 +119,50 @@ TEST(Simulation, LostAndRepeatedDatagramsChangeNothing) {
   EXPECT_GT(network.datagrams_lost, 500U);
   EXPECT_GT(network.datagrams_repeated, 500U);
   EXPECT_GT(network.datagrams_sent_again, 300U);
+}
+
+TEST(Simulation, WhatArrivesDamagedIsSentAgain) {
+  NetworkProbes network;
+  for (const WorkloadEntry& workload : workloads()) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const auto choose_channels = [&](NetworkSettings& settings) {
+        settings.has_datagrams = seed % 2 == 0;
+      };
+      const auto flip_bits = [&](session::Settings& settings) {
+        settings.delivery.crc = "on";
+        settings.delivery.flip_one_in = 1 + seed;
+      };
+      const Outcome outcome = simulate({.seed = seed,
+                                        .workload = &workload,
+                                        .adjust_network = choose_channels,
+                                        .adjust_settings = flip_bits});
+      EXPECT_EQ(outcome.failure, "") << workload.name << " " << seed;
+      network += outcome.network;
+    }
+  }
+  EXPECT_GT(network.failed_checksum, 1000U);
+  EXPECT_GT(network.copies_kept, 50U);
+}
+
+/// A lost frame is no other than a damaged one, once it is kept.
+TEST(Simulation, AChannelThatIsAcknowledgedMayLoseAFrame) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto lose_first = [](NetworkSettings& settings) {
+      settings.has_datagrams = false;
+      settings.lost_frame = 0;
+    };
+    const auto acknowledge_all = [](session::Settings& settings) {
+      settings.delivery.crc = "off";
+      settings.delivery.acknowledged = "on";
+    };
+    EXPECT_EQ(simulate({.seed = seed,
+                        .workload = find_workload("ring"),
+                        .adjust_network = lose_first,
+                        .adjust_settings = acknowledge_all})
+                  .failure,
+              "")
+        << seed;
+  }
 }
 
 TEST(Simulation, GetsToWhatHappensSeldom) {

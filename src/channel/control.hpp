@@ -13,6 +13,8 @@
 //   |                                                               |
 //   +---------------------------------------------------------------+
 // question (not sequenced): nothing; the receiver shall send an acknowledgement
+// damaged (not sequenced): | number that the frame had which failed its checksum (32) | 0 (32) |;
+//   the number may be damaged too
 // parting (sequenced): nothing; the sender's last frame, unless it comes back
 // (transport::void_frame_class, 0xff, sequenced: nothing at all; it has but a number)
 //
@@ -34,6 +36,7 @@ enum class ControlClass : std::uint8_t {
   acknowledgement = 0x80,
   question = 0x81,
   parting = 0x82,
+  damaged = 0x83,
 };
 
 /// The frame is for endpoints, not for the layer above.
@@ -54,5 +57,11 @@ inline std::optional<delivery::Acknowledgement> parse_acknowledgement(
   if (acknowledgement.window == 0) return std::nullopt;
   return acknowledgement;
 }
+
+struct DamageReport {
+  std::uint32_t sequence;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(DamageReport) == 8);
 
 }  // namespace hawser::channel

@@ -3,13 +3,19 @@
 //    0                   1                   2                   3
 //    0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //   +---------------+---------------+---------------+---------------+
-//   | class         | version (1)   | flags         | 0             |
+//   | class         | version (1)   | flags         | check         |
 //   +---------------+---------------+---------------+---------------+
 //   | sequence number (little-endian; 0 if not sequenced)           |
 //   +---------------------------------------------------------------+
+//   | body: what the class says                                     |
+//   +---------------------------------------------------------------+
+//   | where check says so: CRC32C of all before it (little-endian)  |
+//   +---------------------------------------------------------------+
 //
 // class: an active-message class of the layer above. flags bit 0: sequenced, that is, delivered in
-// the order of the numbers whatever channel it comes by.
+// the order of the numbers whatever channel it comes by. check: 0, or FramePrefix::checked, which
+// no flipped bit turns into the other; anything else is damage. A frame says itself whether it has
+// a checksum, since it may be sent again by another channel than the one that it left by first.
 #pragma once
 
 #include <bit>
@@ -24,11 +30,12 @@ static_assert(std::endian::native == std::endian::little,
 struct FramePrefix {
   static constexpr std::uint8_t current_version = 1;
   static constexpr std::uint8_t sequenced = 1;
+  static constexpr std::uint8_t checked = 0xc3;
 
   std::uint8_t frame_class;
   std::uint8_t version;
   std::uint8_t flags;
-  std::uint8_t reserved;
+  std::uint8_t check;
   std::uint32_t sequence;
 };
 static_assert(sizeof(FramePrefix) == 8);

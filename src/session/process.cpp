@@ -10,20 +10,24 @@ Result<std::unique_ptr<Process>> Process::create(std::unique_ptr<Surroundings> s
       settings.channel, {.ranks = surroundings->bootstrap().placement().size,
                          .oversubscribed = surroundings->waiter().policy().oversubscribed});
   if (!policy) return policy.take_error();
-  std::unique_ptr<Process> process(
-      new Process(std::move(surroundings), settings, std::move(*policy), *types.find(byte_handle)));
+  const Result<channel::DeliveryChannels> delivery =
+      channel::DeliveryChannels::parse(settings.delivery);
+  if (!delivery) return delivery.error();
+  std::unique_ptr<Process> process(new Process(
+      std::move(surroundings), settings, std::move(*policy), *delivery, *types.find(byte_handle)));
   HAWSER_TRY(process->open_transports());
   if (settings.channel.connects_at_start()) process->connect_to_all();
   return process;
 }
 
 Process::Process(std::unique_ptr<Surroundings> surroundings, const Settings& settings,
-                 channel::Policy policy, core::Datatype& byte_type)
+                 channel::Policy policy, const channel::DeliveryChannels& delivery,
+                 core::Datatype& byte_type)
     : surroundings_(std::move(surroundings)),
       settings_(settings),
       policy_(std::move(policy)),
       endpoints_({placement().self, &bootstrap(), &ledger_, &policy_, settings.channel,
-                  settings.p2p.credit_bytes, settings.delivery,
+                  settings.p2p.credit_bytes, settings.delivery, delivery,
                   [this] { return surroundings_->waiter().now_ns(); }}),
       self_transport_(endpoints_, ledger_),
       backend_(endpoints_, ledger_, settings.p2p),

@@ -94,7 +94,8 @@ class Process final : private comm_ops::Locality {
 
  private:
   Process(std::unique_ptr<Surroundings> surroundings, const Settings& settings,
-          channel::Policy policy, core::Datatype& byte_type);
+          channel::Policy policy, const channel::DeliveryChannels& delivery,
+          core::Datatype& byte_type);
   Result<void> open_transports();
   void connect_to_all();
   /// By the bootstrap, so that nobody needs a peer for it.

@@ -252,6 +252,22 @@ void register_delivery(base::ParameterRegistry& registry, channel::AssuranceSett
                 .unit = "nanoseconds",
                 .min = 1000,
                 .max = 60'000'000'000});
+  registry.add("delivery.crc", &delivery.crc,
+               {.sentence = "Channels whose frames and payload carry a CRC32C that the receiver "
+                            "checks, and have sent again what fails: off, on, or names separated "
+                            "by commas.",
+                .handling = same_in_job});
+  registry.add(
+      "delivery.acknowledged", &delivery.acknowledged,
+      {.sentence = "Channels whose frames are kept and acknowledged though they lose none: "
+                   "needed, on, or names separated by commas.",
+       .handling = same_in_job});
+  registry.add("delivery.flip_one_in", &delivery.flip_one_in,
+               {.sentence = "For tests: one in so many frames, and payloads, that are checked "
+                            "arrives with a flipped bit; 0: none.",
+                .unit = "frames",
+                .min = 0,
+                .max = 1 << 30});
   registry.add("delivery.acknowledged_frames", &delivery.acknowledger.frames,
                {.sentence = "Frames that one acknowledgement may be about.",
                 .unit = "frames",

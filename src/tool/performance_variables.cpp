@@ -133,6 +133,8 @@ const char* account_sentence(Account account) {
       return "plans, temporaries and boards of collectives";
     case Account::groups:
       return "groups and communicators";
+    case Account::kept_frames:
+      return "copies of frames that were sent, until they are acknowledged";
     case Account::network_buffers:
       return "buffers registered with a network adapter, for datagrams that it sends and receives";
     case Account::connection_buffers:
@@ -178,11 +180,20 @@ void add_registrations(Variables& variables) {
                        one([](Process& p) { return p.ledger().charges(Account::registered); })});
 }
 
-std::uint64_t sent_again(Process& process) {
+std::uint64_t sum_over_endpoints(Process& process,
+                                 std::uint64_t (channel::Endpoint::*count)() const) {
   std::uint64_t total = 0;
   process.endpoints().for_each(
-      [&](const channel::Endpoint& endpoint) { total += endpoint.sent_again(); });
+      [&](const channel::Endpoint& endpoint) { total += (endpoint.*count)(); });
   return total;
+}
+
+std::uint64_t sent_again(Process& process) {
+  return sum_over_endpoints(process, &channel::Endpoint::sent_again);
+}
+
+std::uint64_t failed_checksum(Process& process) {
+  return sum_over_endpoints(process, &channel::Endpoint::failed_checksum);
 }
 
 void add_delivery(Variables& variables) {
@@ -191,6 +202,11 @@ void add_delivery(Variables& variables) {
                        "Frames that were sent once more, or asked after, for want of an answer.",
                        VariableClass::counter, Verbosity::tuner_basic, one(sent_again), 1,
                        ReportSection::protocols, name});
+  const std::string failed = "delivery.failed_checksum";
+  variables.push_back({failed,
+                       "Frames and payloads that arrived, failed their checksum, and were dropped.",
+                       VariableClass::counter, Verbosity::tuner_basic, one(failed_checksum), 1,
+                       ReportSection::protocols, failed});
 }
 
 void add_waiting(Variables& variables) {

@@ -99,6 +99,9 @@ TEST_P(TransportContract, AConnectedLinkHasItsChannels) {
     EXPECT_TRUE(link->channels().has(kind)) << channel_name(kind);
   for (const ChannelKind kind : kinds_of(GetParam().earned))
     EXPECT_FALSE(link->channels().has(kind)) << channel_name(kind);
+  for (const ChannelSet set : {link->channels(), GetParam().earned})
+    for (const ChannelKind kind : kinds_of(set))
+      EXPECT_TRUE(link->possible_channels().has(kind)) << channel_name(kind);
   EXPECT_FALSE(world->sender().name().empty());
 }
 

@@ -141,6 +141,8 @@ class Link {
 
   /// What can be used now; empty until connected. Changes only inside progress() and give_back().
   [[nodiscard]] ChannelSet channels() const { return channels_; }
+  /// Those that it may have at some time; always the same, and the same for the peer.
+  [[nodiscard]] virtual ChannelSet possible_channels() const = 0;
   /// The largest whole frame of a channel that carries frames.
   [[nodiscard]] virtual std::size_t frame_bytes_max(ChannelKind kind) const = 0;
 
@@ -176,7 +178,10 @@ class Link {
     under_way,  // by a channel that loses nothing: sending it again would be for nothing
   };
   /// Sends a FRAME of BYTES that was committed to KIND, a channel that keeps frames, once more.
-  virtual Resent resend(ChannelKind, std::byte* /*frame*/, std::size_t /*bytes*/) {
+  /// MAY_BE_DAMAGED: it may have arrived, and have been of no use; so it is not taken for under
+  /// way.
+  virtual Resent resend(ChannelKind, std::byte* /*frame*/, std::size_t /*bytes*/,
+                        bool /*may_be_damaged*/) {
     return Resent::no_room;
   }
   /// Such a FRAME is not needed any more; its last sending may still be under way.

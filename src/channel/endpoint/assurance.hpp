@@ -1,17 +1,22 @@
-// Assurance: what makes the frames to and from one peer arrive where its link may lose some.
+// Assurance: what makes the frames to and from one peer arrive where its link may lose some, or has
+// channels whose frames are checked or acknowledged because the user wants it.
 //
 // All frames of such an endpoint are numbered. The window knows which of ours are on their way; the
 // acknowledger when to tell the peer what came. At the end both sides part: each sends a last
 // frame, so that who still waits for an acknowledgement of it knows that nobody is left to send
 // one.
 //
-// Ownership: one per endpoint whose link may lose frames; the frames are the link's.
+// Ownership: one per endpoint of such a link; the frames are the link's where the channel keeps
+//            them, or else copies of ours.
 // Threads:   the lane lock.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string>
 
+#include "channel/endpoint/frame_copies.hpp"
 #include "channel/endpoint/timers.hpp"
 #include "delivery/retransmit/acknowledger.hpp"
 #include "delivery/retransmit/send_window.hpp"
@@ -20,21 +25,25 @@ namespace hawser::channel {
 
 /// What a user can set ("delivery.*").
 struct AssuranceSettings {
-  delivery::SendWindow::Settings window;
-  delivery::Acknowledger::Settings acknowledger;
-  std::uint32_t window_frames = 64;  // that a peer may have on its way to us
+  delivery::SendWindow::Settings window = {};
+  delivery::Acknowledger::Settings acknowledger = {};
+  std::uint32_t window_frames = 64;     // that a peer may have on its way to us
+  std::string crc = "off";              // channels whose frames and payload are checked
+  std::string acknowledged = "needed";  // channels whose frames are kept and acknowledged
+  std::uint64_t flip_one_in = 0;        // for tests: what arrives with a flipped bit; 0: nothing
 };
 
 struct Assurance {
   /// Attempts to have our last frame acknowledged by a peer whose last frame we have.
   static constexpr std::uint32_t parting_attempts_max = 5;
 
-  Assurance(const AssuranceSettings& settings, Timers& when)
+  Assurance(const AssuranceSettings& settings, Timers& when, memory::Ledger& ledger)
       : receive_window(settings.window_frames),
         timers(when),
         window(settings.window),
         acknowledger({std::min(settings.acknowledger.frames, std::max(1U, window_share(settings))),
-                      settings.acknowledger.delay_ns}) {}
+                      settings.acknowledger.delay_ns}),
+        copies(ledger) {}
   /// Early enough that a steady sender's window does not close.
   static std::uint32_t window_share(const AssuranceSettings& settings) {
     return std::min(settings.window_frames, settings.window.frames_initial) / 2;
@@ -43,10 +52,12 @@ struct Assurance {
   const std::uint32_t receive_window;  // frames that the peer may have on its way
   Timers& timers;
   TimerState timer_state;
-  delivery::SendWindow window;          // of what we send
-  delivery::Acknowledger acknowledger;  // of what we receive
-  bool has_parted = false;              // our last frame has left
-  bool peer_has_parted = false;         // its last frame has come
+  delivery::SendWindow window;           // of what we send
+  delivery::Acknowledger acknowledger;   // of what we receive
+  FrameCopies copies;                    // of what is on its way and its channel does not keep
+  std::optional<std::uint32_t> damaged;  // the number that a frame had which was of no use
+  bool has_parted = false;               // our last frame has left
+  bool peer_has_parted = false;          // its last frame has come
 
   /// The peer has said good-bye, and answers no more.
   [[nodiscard]] bool is_peer_gone() const {
@@ -58,6 +69,7 @@ struct Assurance {
   }
   [[nodiscard]] std::uint64_t deadline_ns() const {
     if (is_peer_gone()) return never_ns;
+    if (damaged) return 0;
     return std::min(window.deadline_ns(), acknowledger.deadline_ns());
   }
 };

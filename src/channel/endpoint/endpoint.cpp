@@ -60,8 +60,11 @@ void Endpoint::drop_waiting(FrameHandler& handler) {
 void Endpoint::use_table(const SendTable& table) {
   table_ = &table;
   const auto has = [channels = link_->channels()](ChannelKind kind) { return channels.has(kind); };
-  for (std::size_t kind = 0; kind < transport::channel_kind_count; ++kind)
-    frame_bytes_max_[kind] = link_->frame_bytes_max(static_cast<ChannelKind>(kind));
+  for (std::size_t i = 0; i < transport::channel_kind_count; ++i) {
+    const auto kind = static_cast<ChannelKind>(i);
+    const std::size_t longest = link_->frame_bytes_max(kind);
+    frame_bytes_max_[i] = longest - (is_checked(kind) ? std::min(longest, frame_check_bytes) : 0);
+  }
   constexpr std::array by_latency = {ChannelKind::ring,    ChannelKind::shared_queue,
                                      ChannelKind::self,    ChannelKind::rc_fast_path,
                                      ChannelKind::rc_send, ChannelKind::ud_send};
@@ -71,11 +74,18 @@ void Endpoint::use_table(const SendTable& table) {
     if (has(kind) && frame_bytes_max(kind) > frame_bytes_max(bulk_channel_)) bulk_channel_ = kind;
 }
 
-void Endpoint::note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_bytes) {
+std::byte* Endpoint::make_ready(ChannelKind kind, std::span<std::byte> frame) {
+  if (is_checked(kind)) seal_frame(frame);
+  if (transport::keeps_frames(kind)) return frame.data();
+  const bool is_kept = is_checked(kind) || delivery_.acknowledged.has(kind);
+  return is_kept ? assurance_->copies.keep(frame) : nullptr;
+}
+
+void Endpoint::note_sent(ChannelKind kind, std::byte* kept, std::size_t frame_bytes) {
   const delivery::SentFrame sent{
       .sequence = next_sequence_ - 1,
       .bytes = static_cast<std::uint32_t>(frame_bytes),
-      .frame = transport::keeps_frames(kind) ? frame : nullptr,
+      .frame = kept,
       .channel = static_cast<std::uint8_t>(kind),
       .may_be_lost = transport::may_lose_frames(kind),
   };
@@ -99,10 +109,8 @@ void Endpoint::hurry() {
 }
 
 void Endpoint::on_acknowledged(const delivery::Acknowledgement& acknowledgement) {
-  assurance_->window.acknowledge(
-      acknowledgement, assurance_->timers.now_ns(), [&](const delivery::SentFrame& sent) {
-        link_->release(static_cast<ChannelKind>(sent.channel), sent.frame);
-      });
+  assurance_->window.acknowledge(acknowledgement, assurance_->timers.now_ns(),
+                                 [&](const delivery::SentFrame& sent) { release(sent); });
   expect(assurance_->deadline_ns());
 }
 
@@ -112,17 +120,61 @@ std::uint64_t Endpoint::serve(std::uint64_t now_ns) {
                              [&](const delivery::SentFrame& sent) { return send_again(sent); });
   if (assurance_->acknowledger.deadline_ns() <= now_ns && send_acknowledgement())
     assurance_->acknowledger.on_sent();
+  if (assurance_->damaged && send_damage_report()) assurance_->damaged.reset();
   return assurance_->deadline_ns();
 }
 
 bool Endpoint::send_again(const delivery::SentFrame& sent) {
-  const Link::Resent resent =
-      sent.frame == nullptr
-          ? Link::Resent::under_way
-          : link_->resend(static_cast<ChannelKind>(sent.channel), sent.frame, sent.bytes);
+  const auto kind = static_cast<ChannelKind>(sent.channel);
+  if (sent.frame != nullptr && !transport::keeps_frames(kind)) return send_copy_again(sent);
+  const Link::Resent resent = sent.frame == nullptr
+                                  ? Link::Resent::under_way
+                                  : link_->resend(kind, sent.frame, sent.bytes, is_checked(kind));
   // What is under way will arrive; what the peer says of it may have been lost.
   if (resent == Link::Resent::under_way) return send_unnumbered(ControlClass::question, {});
   return resent == Link::Resent::sent;
+}
+
+/// By any channel that carries one so long, whatever it left by first.
+bool Endpoint::send_copy_again(const delivery::SentFrame& sent) {
+  for (const ChannelKind kind : {frame_channel_, bulk_channel_}) {
+    if (sent.bytes > link_->frame_bytes_max(kind)) continue;
+    std::byte* const frame = link_->reserve(kind, sent.bytes);
+    if (frame == nullptr) continue;
+    std::memcpy(frame, sent.frame, sent.bytes);
+    link_->commit(kind);
+    return true;
+  }
+  return false;
+}
+
+void Endpoint::release(const delivery::SentFrame& sent) {
+  const auto kind = static_cast<ChannelKind>(sent.channel);
+  if (transport::keeps_frames(kind)) {
+    link_->release(kind, sent.frame);
+  } else {
+    assurance_->copies.drop(sent.frame);
+  }
+}
+
+/// The number is likely to be right, since it is a small part of the frame.
+void Endpoint::on_damaged(std::span<const std::byte> frame) {
+  ++failed_checksum_;
+  if (!assurance_) return;
+  FramePrefix prefix;
+  std::memcpy(&prefix, frame.data(), sizeof(prefix));
+  assurance_->damaged = prefix.sequence;
+  expect(0);
+}
+
+void Endpoint::on_damage_reported(std::uint32_t sequence) {
+  assurance_->window.on_damaged(sequence);
+  expect(assurance_->deadline_ns());
+}
+
+bool Endpoint::send_damage_report() {
+  const DamageReport report{*assurance_->damaged, 0};
+  return send_unnumbered(ControlClass::damaged, std::as_bytes(std::span(&report, 1)));
 }
 
 bool Endpoint::send_acknowledgement() {
@@ -135,19 +187,21 @@ bool Endpoint::send_acknowledgement() {
 }
 
 bool Endpoint::send_unnumbered(ControlClass frame_class, std::span<const std::byte> body) {
-  std::array<std::byte, acknowledgement_bytes> frame;
-  HAWSER_ASSERT(body.size() <= frame.size() - sizeof(FramePrefix));
-  write_unnumbered_prefix(frame.data(), static_cast<std::uint8_t>(frame_class));
-  std::ranges::copy(body, frame.begin() + sizeof(FramePrefix));
-  return link_->send_once(frame_channel_,
-                          std::span(frame).first(sizeof(FramePrefix) + body.size()));
+  std::array<std::byte, acknowledgement_bytes + frame_check_bytes> memory;
+  HAWSER_ASSERT(body.size() <= acknowledgement_bytes - sizeof(FramePrefix));
+  write_unnumbered_prefix(memory.data(), static_cast<std::uint8_t>(frame_class));
+  std::ranges::copy(body, memory.begin() + sizeof(FramePrefix));
+  // The link may send it by another channel, so one that is checked is enough.
+  const bool is_sealed = !delivery_.checked.empty();
+  const std::span<std::byte> frame = std::span(memory).first(sizeof(FramePrefix) + body.size() +
+                                                             (is_sealed ? frame_check_bytes : 0));
+  if (is_sealed) seal_frame(frame);
+  return link_->send_once(frame_channel_, frame);
 }
 
 void Endpoint::drop_sent() {
   if (!assurance_) return;
-  assurance_->window.clear([&](const delivery::SentFrame& sent) {
-    link_->release(static_cast<ChannelKind>(sent.channel), sent.frame);
-  });
+  assurance_->window.clear([&](const delivery::SentFrame& sent) { release(sent); });
 }
 
 void Endpoint::on_undelivered(transport::ChannelSet kinds) {

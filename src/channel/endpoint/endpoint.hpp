@@ -6,7 +6,8 @@
 // FIFO: control frames, and messages of the layer above that have not been made into frames yet.
 //       What is in it goes first; so messages keep their order, and each is in place once.
 // Loss: where some channel of the link may lose frames, all are numbered, acknowledged, and kept
-//       until they are (Assurance). Elsewhere a frame costs none of that.
+//       until they are (Assurance). Elsewhere a frame costs none of that, unless the user wants
+//       some channel of the link to be acknowledged or checked (DeliveryChannels).
 //
 // Ownership: owned by EndpointTable for the life of the process.
 // Threads:   the lane lock.
@@ -27,6 +28,8 @@
 #include "base/ids.hpp"
 #include "channel/control.hpp"
 #include "channel/endpoint/assurance.hpp"
+#include "channel/endpoint/delivery_channels.hpp"
+#include "channel/endpoint/frame_check.hpp"
 #include "channel/endpoint/timers.hpp"
 #include "channel/frame.hpp"
 #include "channel/policy/policy.hpp"
@@ -39,8 +42,8 @@ namespace hawser::channel {
 using base::Identity;
 using transport::Link;
 
-/// The largest frame that every channel of every transport carries, so that a frame may be built
-/// before it is known which channel will take it.
+/// The largest frame that every channel of every transport carries, with a checksum behind it, so
+/// that a frame may be built before it is known which channel will take it.
 inline constexpr std::size_t frame_bytes_guaranteed = 448;
 
 class Endpoint;
@@ -103,14 +106,13 @@ class Endpoint {
                 std::size_t frame_bytes, Fill&& fill) {
     if (has_waiting_) [[unlikely]]
       return false;
-    if (assurance_ && !assurance_->window.has_room()) return false;
+    if (assurance_) return try_send_assured(kind, frame_class, frame_bytes, fill);
     std::byte* frame = link_->reserve(kind, frame_bytes);
     if (frame == nullptr) [[unlikely]]
       return false;
     write_prefix(frame, frame_class, sequencing);
     fill(frame + sizeof(FramePrefix));
     link_->commit(kind);
-    if (assurance_) note_sent(kind, frame, frame_bytes);
     return true;
   }
   /// Sends a control frame of at most frame_bytes_guaranteed bytes over any channel, now or later.
@@ -129,9 +131,12 @@ class Endpoint {
   /// Something waits: a message that is begun now would be before its turn.
   [[nodiscard]] bool has_waiting() const { return has_waiting_; }
 
-  /// The peer has a channel of KIND to us that front() can look into.
+  /// What crosses KIND on the way to or from the peer is checked.
+  [[nodiscard]] bool is_checked(ChannelKind kind) const { return delivery_.checked.has(kind); }
+  /// The peer has a channel of KIND to us that front() can look into. What is checked arrives by
+  /// progress() alone.
   [[nodiscard]] bool has_incoming(ChannelKind kind) const {
-    return link_ != nullptr && link_->incoming().has(kind);
+    return link_ != nullptr && link_->incoming().has(kind) && !is_checked(kind);
   }
   /// The next sequenced frame of such a channel if it has arrived and has its turn, or an empty
   /// one: a look past progress(), which changes nothing. pop() takes it out.
@@ -140,7 +145,7 @@ class Endpoint {
     FramePrefix prefix;
     if (frame.size() < sizeof(prefix)) return {};
     std::memcpy(&prefix, frame.data(), sizeof(prefix));
-    const bool has_turn = prefix.version == FramePrefix::current_version &&
+    const bool has_turn = prefix.version == FramePrefix::current_version && prefix.check == 0 &&
                           (prefix.flags & FramePrefix::sequenced) != 0 &&
                           prefix.sequence == reorder_.expected() && !reorder_.has_early();
     return has_turn ? frame : std::span<const std::byte>();
@@ -169,6 +174,9 @@ class Endpoint {
   [[nodiscard]] std::uint64_t sent_again() const {
     return assurance_ ? assurance_->window.sent_again() : 0;
   }
+  /// Frames and payload from the peer that failed their checksum.
+  [[nodiscard]] std::uint64_t failed_checksum() const { return failed_checksum_; }
+  void count_failed_checksum() { ++failed_checksum_; }
   /// Messages sent so far, over all channels.
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
   /// The policy looks at this peer again once it has sent this many messages.
@@ -195,8 +203,22 @@ class Endpoint {
     void* message = nullptr;
   };
 
+  /// try_send() where frames are kept, and perhaps checked.
+  template <class Fill>
+  [[gnu::noinline]] bool try_send_assured(ChannelKind kind, std::uint8_t frame_class,
+                                          std::size_t frame_bytes, Fill& fill) {
+    if (!assurance_->window.has_room()) return false;
+    const std::size_t whole_bytes = frame_bytes + (is_checked(kind) ? frame_check_bytes : 0);
+    std::byte* frame = link_->reserve(kind, whole_bytes);
+    if (frame == nullptr) return false;
+    write_prefix(frame, frame_class, Sequencing::ordered);
+    fill(frame + sizeof(FramePrefix));
+    std::byte* const kept = make_ready(kind, {frame, whole_bytes});
+    link_->commit(kind);
+    note_sent(kind, kept, whole_bytes);
+    return true;
+  }
   void write_prefix(std::byte* frame, std::uint8_t frame_class, Sequencing sequencing) {
-    if (assurance_) sequencing = Sequencing::ordered;
     const bool ordered = sequencing == Sequencing::ordered;
     const FramePrefix prefix{frame_class, FramePrefix::current_version,
                              static_cast<std::uint8_t>(sequencing), 0,
@@ -216,7 +238,9 @@ class Endpoint {
   void use_table(const SendTable& table);
 
   // Where frames are acknowledged:
-  void note_sent(ChannelKind kind, std::byte* frame, std::size_t frame_bytes);
+  /// Ends FRAME, which leaves by KIND as soon as this returns: where it is kept, if it is.
+  std::byte* make_ready(ChannelKind kind, std::span<std::byte> frame);
+  void note_sent(ChannelKind kind, std::byte* kept, std::size_t frame_bytes);
   /// Its channels have changed, and with them what may be on its way.
   void narrow_windows() {
     assurance_->window.narrow(link_->send_window());
@@ -233,6 +257,16 @@ class Endpoint {
   /// Sends again and acknowledges what is due; the next deadline.
   std::uint64_t serve(std::uint64_t now_ns);
   bool send_again(const delivery::SentFrame& frame);
+  bool send_copy_again(const delivery::SentFrame& frame);
+  void release(const delivery::SentFrame& frame);
+  /// A frame of the peer failed its checksum.
+  void on_damaged(std::span<const std::byte> frame);
+  bool send_damage_report();
+  void on_damage_reported(std::uint32_t sequence);
+  /// No frame is on its way that only a channel of KIND might be able to carry again.
+  [[nodiscard]] bool can_do_without(ChannelKind kind) const {
+    return !assurance_ || transport::keeps_frames(kind) || assurance_->copies.is_empty();
+  }
   bool send_acknowledgement();
   /// Sends a frame past all others, once. False: there is no room now.
   bool send_unnumbered(ControlClass frame_class, std::span<const std::byte> body);
@@ -254,9 +288,10 @@ class Endpoint {
   memory::Ledger& ledger_;
   Link* link_ = nullptr;
   const SendTable* table_ = nullptr;  // null until the link has channels
+  DeliveryChannels delivery_;         // of the link
   ChannelKind frame_channel_ = ChannelKind::shared_queue;
   ChannelKind bulk_channel_ = ChannelKind::shared_queue;
-  std::array<std::size_t, transport::channel_kind_count> frame_bytes_max_{};  // as the link says
+  std::array<std::size_t, transport::channel_kind_count> frame_bytes_max_{};  // less a checksum
   std::uint32_t next_sequence_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t next_look_messages_ = 0;
@@ -266,7 +301,8 @@ class Endpoint {
   bool has_waiting_ = false;  // in the FIFO, and it is not their turn
   std::deque<Waiting> fifo_;
   delivery::ReorderBuffer reorder_;
-  std::unique_ptr<Assurance> assurance_;  // null: the link loses nothing
+  std::unique_ptr<Assurance> assurance_;  // null: the link loses nothing, and nobody asked for it
+  std::uint64_t failed_checksum_ = 0;
   std::array<base::ChannelCounters, transport::channel_kind_count> sent_{};
   std::array<base::ChannelCounters, transport::channel_kind_count> received_{};
   std::string loss_;

@@ -63,8 +63,11 @@ bool EndpointTable::try_connect(Endpoint& endpoint) {
 void EndpointTable::attach(Endpoint& endpoint, Link& link) {
   endpoint.link_ = &link;
   link.user = &endpoint;
-  if (!link.may_lose_frames() || endpoint.assurance_) return;
-  endpoint.assurance_ = std::make_unique<Assurance>(environment_.assurance, timers_);
+  endpoint.delivery_ = environment_.delivery.of_link(link.possible_channels());
+  const bool is_assured = link.may_lose_frames() || endpoint.delivery_.need_assurance();
+  if (!is_assured || endpoint.assurance_) return;
+  endpoint.assurance_ =
+      std::make_unique<Assurance>(environment_.assurance, timers_, *environment_.ledger);
   environment_.ledger->charge(memory::Account::endpoints, sizeof(Assurance));
 }
 
@@ -200,6 +203,10 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
   FramePrefix prefix;
   if (frame.size() < sizeof(prefix)) return;
   std::memcpy(&prefix, frame.data(), sizeof(prefix));
+  if (prefix.check != 0) [[unlikely]] {
+    frame = check(endpoint, frame);
+    if (frame.empty()) return;
+  }
   if (prefix.version != FramePrefix::current_version) return;
   if ((prefix.flags & FramePrefix::sequenced) == 0) {
     deliver(endpoint, kind, frame);
@@ -214,6 +221,18 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
   deliver(endpoint, kind, frame);
   if (endpoint.reorder_.has_early()) [[unlikely]]
     deliver_early(endpoint, kind);
+}
+
+std::span<const std::byte> EndpointTable::check(Endpoint& endpoint,
+                                                std::span<const std::byte> frame) {
+  if (const auto bit = flipper_.next(frame.size())) [[unlikely]] {
+    flipped_.assign(frame.begin(), frame.end());
+    BitFlipper::flip(flipped_.data(), *bit);
+    frame = flipped_;
+  }
+  const std::span<const std::byte> content = open_sealed_frame(frame);
+  if (content.empty()) endpoint.on_damaged(frame);
+  return content;
 }
 
 void EndpointTable::deliver_early(Endpoint& endpoint, ChannelKind kind) {
@@ -241,6 +260,13 @@ void EndpointTable::on_control(Endpoint& endpoint, std::span<const std::byte> fr
       return;
     case ControlClass::question:
       endpoint.hurry();
+      return;
+    case ControlClass::damaged:
+      if (frame.size() == sizeof(FramePrefix) + sizeof(DamageReport)) {
+        DamageReport report;
+        std::memcpy(&report, frame.data() + sizeof(FramePrefix), sizeof(report));
+        endpoint.on_damage_reported(report.sequence);
+      }
       return;
     case ControlClass::parting:
       endpoint.assurance_->peer_has_parted = true;
@@ -415,7 +441,7 @@ bool EndpointTable::reserve(ChannelKind kind) {
 }
 
 bool EndpointTable::give_back(Endpoint& endpoint, ChannelKind kind) {
-  if (!endpoint.link_->channels().has(kind)) return false;
+  if (!endpoint.link_->channels().has(kind) || !endpoint.can_do_without(kind)) return false;
   if (!endpoint.link_->give_back(kind)) return false;
   settle_slots(endpoint);
   // Earned anew.

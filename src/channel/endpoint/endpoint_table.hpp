@@ -31,12 +31,14 @@ class EndpointTable final : public Sink {
     PolicySettings settings;
     std::int64_t eager_credit_bytes;  // that a peer's endpoint starts with, both ways
     AssuranceSettings assurance;
+    DeliveryChannels delivery;             // what assurance says of channels
     std::function<std::uint64_t()> clock;  // nanoseconds
   };
   explicit EndpointTable(const Environment& environment)
       : environment_(environment),
         timers_(environment.clock),
-        slots_(environment.settings, *environment.ledger) {}
+        slots_(environment.settings, *environment.ledger),
+        flipper_(environment.assurance.flip_one_in) {}
 
   /// In the order in which they are asked for an address: the first that a peer published wins.
   void add_transport(Transport& transport) { transports_.push_back(&transport); }
@@ -66,6 +68,8 @@ class EndpointTable final : public Sink {
   [[nodiscard]] Slots<Endpoint>::Counts dedicated(ChannelKind kind) const {
     return slots_.asked(kind).counts();
   }
+  /// See BitFlipper: for what crosses outside of frames.
+  [[nodiscard]] std::uint64_t flip_one_in() const { return environment_.assurance.flip_one_in; }
   /// Queued frames of ENDPOINT shall be sent by progress().
   void note_waiting(Endpoint& endpoint);
 
@@ -122,6 +126,8 @@ class EndpointTable final : public Sink {
   /// Slots follow the channels that ENDPOINT has.
   void settle_slots(Endpoint& endpoint);
   void attach(Endpoint& endpoint, Link& link);
+  /// FRAME without its checksum; empty if that failed.
+  std::span<const std::byte> check(Endpoint& endpoint, std::span<const std::byte> frame);
   void deliver(Endpoint& endpoint, ChannelKind kind, std::span<const std::byte> frame);
   void deliver_early(Endpoint& endpoint, ChannelKind kind);
   static void on_control(Endpoint& endpoint, std::span<const std::byte> frame);
@@ -140,9 +146,11 @@ class EndpointTable final : public Sink {
   std::vector<Endpoint*> unresolved_;  // whose address is not published yet
   std::vector<Endpoint*> waiting_;     // with frames in their FIFO
   DedicatedSlots slots_;
+  BitFlipper flipper_;
+  std::vector<std::byte> flipped_;  // the frame that it has damaged
   std::uint32_t busy_rounds_ = 0;
-  std::uint32_t ended_known_ = 0;  // processes of the job that have ended and were lost for it
-  std::vector<bool> ended_;        // by index; empty until one has ended
+  std::uint32_t ended_known_ = 0;    // processes of the job that have ended and were lost for it
+  std::vector<bool> ended_;          // by index; empty until one has ended
   std::uint32_t memory_rounds_ = 0;  // since the last look
   bool earns_ = true;
 };

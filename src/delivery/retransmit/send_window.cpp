@@ -57,6 +57,14 @@ void SendWindow::on_broken(std::uint8_t channel) {
   }
 }
 
+void SendWindow::on_damaged(std::uint32_t sequence) {
+  if (entries_.empty()) return;
+  const std::uint32_t index = sequence - first_;  // modulo 2^32: an older one is far ahead
+  const bool is_missing = index < entries_.size() && !entries_[index].has_arrived;
+  entries_[is_missing ? index : 0].is_due = true;
+  has_due_ = true;
+}
+
 void SendWindow::mark_oldest(std::uint64_t now_ns) {
   entries_.front().is_due = true;
   has_due_ = true;

@@ -79,6 +79,10 @@ class SendWindow {
   /// No more than FRAMES may be on their way until the peer says otherwise.
   void narrow(std::uint32_t frames) { window_ = std::clamp(frames, 1U, window_); }
 
+  /// The peer got a frame that was of no use, perhaps the one numbered SEQUENCE: that is due now,
+  /// or the oldest, if it is none of ours or has arrived.
+  void on_damaged(std::uint32_t sequence);
+
   /// CHANNEL broke: what left by it and has not arrived may never do so. It is due now.
   void on_broken(std::uint8_t channel);
 

@@ -67,6 +67,30 @@ TEST_F(Window, WantsToKnowTheTimeOfFewFrames) {
   EXPECT_EQ(window.deadline_ns(), 11 * ms + 30 * ms);
 }
 
+TEST_F(Window, ADamagedFrameIsDueAtOnce) {
+  for (int i = 0; i < 4; ++i) send(0);
+  EXPECT_EQ(due(1), Sequences{});
+  window.on_damaged(2);
+  EXPECT_EQ(window.deadline_ns(), 0U);
+  EXPECT_EQ(due(1), Sequences{2});
+  EXPECT_EQ(due(1), Sequences{});
+}
+
+/// The number was damaged as well, or is that of a frame that has come since.
+TEST_F(Window, OfADamagedFrameThatIsNoneOfOursTheOldestIsDue) {
+  window.on_damaged(0);
+  EXPECT_EQ(due(1), Sequences{}) << "nothing is on its way";
+  for (int i = 0; i < 4; ++i) send(0);
+  window.on_damaged(4);
+  EXPECT_EQ(due(1), Sequences{0});
+  acknowledge({.expected = 1, .window = 4, .early = 0b10}, 2);
+  due(2);
+  window.on_damaged(3);
+  EXPECT_EQ(due(3), Sequences{1});
+  window.on_damaged(0);
+  EXPECT_EQ(due(4), Sequences{1});
+}
+
 TEST_F(Window, ClosesAndOpensAsThePeerSays) {
   for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(window.has_room());

@@ -27,6 +27,7 @@ enum class Account : std::uint8_t {
   network_buffers,     // registered with an adapter, for datagrams that it sends and receives
   connection_buffers,  // the same for peers that are connected, and their fast paths
   registered,          // the program's memory that network devices may reach
+  kept_frames,         // copies of frames that were sent and may have to be sent again
   count_
 };
 
@@ -35,9 +36,9 @@ inline constexpr std::size_t account_count = static_cast<std::size_t>(Account::c
 /// The account's name as reports print it.
 constexpr const char* account_name(Account account) {
   constexpr std::array<const char*, account_count> names = {
-      "segment",  "rings",           "attachments",        "endpoints", "requests",
-      "matching", "unexpected",      "sender_fifo",        "reorder",   "collective",
-      "groups",   "network_buffers", "connection_buffers", "registered"};
+      "segment",  "rings",           "attachments",        "endpoints",  "requests",
+      "matching", "unexpected",      "sender_fifo",        "reorder",    "collective",
+      "groups",   "network_buffers", "connection_buffers", "registered", "kept_frames"};
   return names[static_cast<std::size_t>(account)];
 }
 

@@ -54,6 +54,7 @@ TEST(Ledger, EveryAccountHasANameOfItsOwn) {
   EXPECT_STREQ(account_name(Account::segment), "segment");
   EXPECT_STREQ(account_name(Account::groups), "groups");
   EXPECT_STREQ(account_name(Account::registered), "registered");
+  EXPECT_STREQ(account_name(Account::kept_frames), "kept_frames");
 }
 
 TEST(Ledger, CountsEveryThread) {

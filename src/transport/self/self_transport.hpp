@@ -22,6 +22,7 @@ class SelfLink final : public Link {
   /// A frame of 64 KiB is copied twice; longer messages are copied once, by get().
   static constexpr std::size_t frame_bytes_largest = 65536;
 
+  [[nodiscard]] ChannelSet possible_channels() const override { return channels_; }
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind) const override {
     return frame_bytes_largest;
   }

@@ -33,6 +33,9 @@ class ShmLink final : public Link {
     earnable_.add(ChannelKind::ring);
   }
 
+  [[nodiscard]] ChannelSet possible_channels() const override {
+    return {ChannelKind::shared_queue, ChannelKind::ring, ChannelKind::single_copy};
+  }
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
   void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) override;

@@ -107,7 +107,8 @@ TEST(VerbsConnection, WhatABrokenOneCarriedGoesByDatagrams) {
   pair.connect();
   const std::size_t largest = pair.there->frame_bytes_max(rc);
   std::byte* const short_one = send(*pair.there, rc, 100, 1);
-  EXPECT_EQ(pair.there->resend(rc, short_one, 100), Link::Resent::sent) << "it is broken already";
+  EXPECT_EQ(pair.there->resend(rc, short_one, 100, false), Link::Resent::sent)
+      << "it is broken already";
   std::byte* const long_one = pair.there->reserve(rc, largest);
   ASSERT_NE(long_one, nullptr);
   make_frame({long_one, largest}, 2);
@@ -119,8 +120,8 @@ TEST(VerbsConnection, WhatABrokenOneCarriedGoesByDatagrams) {
   EXPECT_EQ(pair.a.sink.given_back, 1);
   EXPECT_EQ(pair.b.sink.given_back, 1);
   pair.b.sink.arrivals.clear();
-  EXPECT_EQ(pair.there->resend(rc, short_one, 100), Link::Resent::sent);
-  EXPECT_EQ(pair.there->resend(rc, long_one, largest), Link::Resent::sent);
+  EXPECT_EQ(pair.there->resend(rc, short_one, 100, false), Link::Resent::sent);
+  EXPECT_EQ(pair.there->resend(rc, long_one, largest, false), Link::Resent::sent);
   settle(pair.a, pair.b);
   ASSERT_EQ(pair.b.sink.arrivals.size(), 2U);
   EXPECT_EQ(pair.b.sink.arrivals[0].number, 1U);
@@ -135,8 +136,29 @@ TEST(VerbsConnection, WhatIsUnderWayIsNotSentAgain) {
   Pair pair;
   pair.connect();
   std::byte* const frame = send(*pair.there, rc, 100, 1);
-  EXPECT_EQ(pair.there->resend(rc, frame, 100), Link::Resent::under_way);
+  EXPECT_EQ(pair.there->resend(rc, frame, 100, false), Link::Resent::under_way);
   pair.there->release(rc, frame);
+}
+
+TEST(VerbsConnection, WhatArrivedDamagedIsSentAgainThoughTheConnectionLives) {
+  Pair pair;
+  pair.connect();
+  const std::size_t largest = pair.there->frame_bytes_max(rc);
+  std::byte* const short_one = send(*pair.there, rc, 100, 1);
+  std::byte* const long_one = send(*pair.there, rc, largest, 2);
+  settle(pair.a, pair.b);
+  ASSERT_EQ(pair.b.sink.arrivals.size(), 2U);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    pair.b.sink.arrivals.clear();
+    EXPECT_EQ(pair.there->resend(rc, short_one, 100, true), Link::Resent::sent);
+    EXPECT_EQ(pair.there->resend(rc, long_one, largest, true), Link::Resent::sent);
+    settle(pair.a, pair.b);
+    ASSERT_EQ(pair.b.sink.arrivals.size(), 2U);
+    EXPECT_EQ(pair.b.sink.arrivals[1].bytes, largest);
+  }
+  EXPECT_EQ(pair.b.sink.damaged, 0);
+  pair.there->release(rc, short_one);
+  pair.there->release(rc, long_one);
 }
 
 TEST(VerbsConnection, OneProcessHasManyAndGivesTheirMemoryBack) {
@@ -374,7 +396,7 @@ TEST_P(VerbsOperation, OneThatFailsVoidsTheFrameBehindIt) {
   EXPECT_TRUE(pair.b.sink.arrivals.empty());
   EXPECT_EQ(pair.a.sink.undelivered.size(), 1U);
   EXPECT_FALSE(pair.there->start(operation(8))) << "there is no connection";
-  EXPECT_EQ(pair.there->resend(ChannelKind::rc_rdma, frame, 64), Link::Resent::sent);
+  EXPECT_EQ(pair.there->resend(ChannelKind::rc_rdma, frame, 64, false), Link::Resent::sent);
   pair.there->release(ChannelKind::rc_rdma, frame);
 }
 

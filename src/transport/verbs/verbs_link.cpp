@@ -154,10 +154,12 @@ bool VerbsLink::post_parts(std::byte* frame, std::size_t bytes) {
   return true;
 }
 
-Link::Resent VerbsLink::resend(ChannelKind, std::byte* frame, std::size_t bytes) {
+Link::Resent VerbsLink::resend(ChannelKind, std::byte* frame, std::size_t bytes,
+                               bool may_be_damaged) {
   SendBuffers::Note& note = SendBuffers::note_of(frame);
-  if (note.connection != 0 && connector_->carries(note.connection)) return Resent::under_way;
-  note.connection = 0;
+  const bool is_carried = note.connection != 0 && connector_->carries(note.connection);
+  if (is_carried && !may_be_damaged) return Resent::under_way;
+  if (!is_carried) note.connection = 0;
   const bool has_left =
       bytes <= datagram_frame_bytes_max_ ? post_frame(frame, bytes) : post_parts(frame, bytes);
   return has_left ? Resent::sent : Resent::no_room;

@@ -41,6 +41,10 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   /// The transport ends: connections before all that they use.
   void close();
 
+  [[nodiscard]] ChannelSet possible_channels() const override {
+    return {ChannelKind::ud_send, ChannelKind::rc_send, ChannelKind::rc_fast_path,
+            ChannelKind::rc_rdma};
+  }
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
   void commit(ChannelKind kind) override;
@@ -48,7 +52,8 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   [[nodiscard]] std::uint32_t receive_window() const override;
   [[nodiscard]] std::uint32_t send_window() const override;
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
-  Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes) override;
+  Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes,
+                bool may_be_damaged) override;
   void release(ChannelKind kind, std::byte* frame) override;
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;

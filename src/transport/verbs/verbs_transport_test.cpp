@@ -82,7 +82,7 @@ TEST(VerbsTransport, AKeptFrameCanBeSentAgain) {
   std::byte* const second = send_datagram(link, 64, 1);
   ASSERT_NE(second, first);
   for (int i = 0; i < 40; ++i)
-    ASSERT_EQ(link.resend(ChannelKind::ud_send, first, 64), Link::Resent::sent);
+    ASSERT_EQ(link.resend(ChannelKind::ud_send, first, 64, false), Link::Resent::sent);
   link.release(ChannelKind::ud_send, first);
   link.release(ChannelKind::ud_send, second);
   settle(a, b);
