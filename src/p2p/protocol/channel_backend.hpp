@@ -3,7 +3,8 @@
 //
 // A send becomes frames on an endpoint (send.cpp); frames that arrive are matched and delivered
 // (receive.cpp); data that did not come with its header is fetched (transfer.cpp), by RDMA where
-// there is a connection for it (rdma.cpp).
+// there is a connection for it (rdma.cpp). What crosses outside of frames is checked where the user
+// wants it (payload_check.cpp).
 // Ownership: borrows the endpoint table; owns matching, pools and unexpected messages.
 // Threads:   the lane lock.
 // Bounds:    unexpected payload is credited per sender (credit_bytes); beyond it a sender keeps the
@@ -205,6 +206,20 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void end_block(ReceiveRequest& request, std::vector<PutBlocks::Block>::iterator block);
   void abandon_transfers(const channel::Endpoint& lost);
 
+  // payload_check.cpp
+  void note_checksum(SendRequest& request, channel::ChannelKind kind) const;
+  static bool can_check(const ReceiveRequest& request, channel::ChannelKind kind);
+  static void begin_check(ReceiveRequest& request);
+  void check_copied(ReceiveRequest& request, std::span<const transport::MemoryPiece> pieces,
+                    std::uint64_t bytes);
+  static bool is_copy_right(const ReceiveRequest& request);
+  bool is_right(channel::Endpoint& from, std::span<std::byte> data, std::uint32_t checksum);
+  bool is_fetched_right(ReceiveRequest& request);
+  static wire::PutDone put_done(const SendRequest& request, const Transfer& transfer);
+  bool is_block_right(ReceiveRequest& request, const PutBlocks::Block& block,
+                      const wire::PutDone& done);
+  void ask_for_block(ReceiveRequest& request, PutBlocks::Block& block);
+
   channel::EndpointTable& endpoints_;
   memory::Ledger& ledger_;
   const ProtocolSettings settings_;
@@ -218,6 +233,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   std::vector<ReceiveRequest*> single_copies_;  // with chunks to copy
   std::vector<Stream> streams_;                 // that are coming in
   base::SlotMap<Transfer> transfers_;
+  channel::BitFlipper flipper_;  // of payload that crosses outside of frames
   base::SizeHistogram sent_sizes_;
   std::array<std::uint64_t, send_protocols.size()> sends_{};
   std::array<std::uint64_t, fetch_protocols.size()> fetches_{};

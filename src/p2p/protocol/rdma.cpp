@@ -4,7 +4,9 @@
 // with FIN_ACK, and the last frame chained behind the operation, of Open MPI over Quadrics/Elan4).
 //
 // The last frame of an operation is chained behind it where that finds room, or else sent when it
-// has ended. An operation that fails is done by frames.
+// has ended. An operation that fails is done by frames, and so is one whose payload fails its
+// checksum (payload_check.cpp). Where it is checked nothing is chained: what says that it is done
+// waits until it is.
 #include <algorithm>
 
 #include "p2p/protocol/channel_backend.hpp"
@@ -40,8 +42,14 @@ std::uint64_t address_of(const ReceiveRequest& request) { return address_of(requ
 
 /// What the receiver of REQUEST, whose channel is KIND, may do to get it.
 wire::RendezvousHeader ChannelBackend::offer(SendRequest& request, ChannelKind kind) {
-  wire::RendezvousHeader header{request.token, request.total, address_of(request), 0,
-                                Offer::frames};
+  wire::RendezvousHeader header{request.token,
+                                request.total,
+                                address_of(request),
+                                0,
+                                Offer::frames,
+                                static_cast<std::uint16_t>(request.checksum ? 1 : 0),
+                                request.checksum.value_or(0),
+                                0};
   if (header.address == 0 || header.total == 0) return header;
   header.offer = Offer::single_copy;
   if (kind != ChannelKind::rc_rdma || !request.endpoint->has(kind)) return header;
@@ -72,7 +80,7 @@ bool ChannelBackend::launch(std::unique_ptr<Transfer> transfer, Operation operat
   operation.is_chained = true;
   bool has_started = false;
   transfer->is_chained =
-      settings_.rdma_chained &&
+      settings_.rdma_chained && !peer.is_checked(ChannelKind::rc_rdma) &&
       peer.try_send(ChannelKind::rc_rdma, static_cast<std::uint8_t>(last), Sequencing::none,
                     sizeof(channel::FramePrefix) + body.size(), [&](std::byte* to) {
                       std::ranges::copy(body, to);
@@ -130,6 +138,9 @@ void ChannelBackend::start_get(ReceiveRequest& request) {
 void ChannelBackend::end_get(const Transfer& transfer, bool was_done) {
   ReceiveRequest& request = *transfer.receive;
   if (!was_done) {
+    ask_for_frames(request);
+  } else if (!is_fetched_right(request)) {
+    request.received = 0;
     ask_for_frames(request);
   } else {
     request.received += transfer.bytes;
@@ -204,7 +215,7 @@ void ChannelBackend::write_block(SendRequest& request, const wire::ClearToPut& b
                               .remote_key = block.key,
                               .remote_address = block.address,
                               .bytes = static_cast<std::size_t>(block.bytes)};
-    const wire::PutDone done{block.receiver_token, block.offset};
+    const wire::PutDone done{block.receiver_token, block.offset, 0, 0};
     if (held &&
         launch(std::make_unique<Transfer>(Transfer{&peer, nullptr, &request, block.offset,
                                                    block.bytes, std::move(*held), false, 0}),
@@ -220,8 +231,8 @@ void ChannelBackend::end_put(const Transfer& transfer, bool was_done) {
     send_by_frames(request, transfer.offset, transfer.bytes);
     return;
   }
-  if (!transfer.is_chained)
-    tell(*transfer.peer, FrameClass::put_done, wire::PutDone{request.peer_token, transfer.offset});
+  if (!transfer.is_chained) tell(*transfer.peer, FrameClass::put_done, put_done(request, transfer));
+  if (transfer.peer->is_checked(ChannelKind::rc_rdma)) return;  // until the receiver has finished
   request.sent += transfer.bytes;
   if (request.sent >= request.total) complete_send(request);
 }
@@ -232,6 +243,10 @@ void ChannelBackend::on_put_done(Endpoint& from, std::span<const std::byte> body
   if (request == nullptr || request->endpoint != &from || !request->put) return;
   const auto block = std::ranges::find(request->put->open, done->offset, &PutBlocks::Block::offset);
   if (block == request->put->open.end()) return;
+  if (!is_block_right(*request, *block, *done)) {
+    ask_for_block(*request, *block);
+    return;
+  }
   end_block(*request, block);
   complete_by_frames(*request);
 }

@@ -22,6 +22,7 @@ void SendRequest::begin(const ConstBuffer& from, const Envelope& to, SendMode ho
   end = 0;
   sent = 0;
   is_stream = false;
+  checksum.reset();
   comm_ = Ref<Comm>::share(to.comm);
   type_ = hold(*from.type);
 }

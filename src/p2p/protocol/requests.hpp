@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "channel/endpoint/endpoint.hpp"
@@ -110,7 +111,8 @@ class SendRequest final : public Request {
   std::uint64_t sent = 0;    // by frames, or written by RDMA
   std::vector<std::pair<std::uint64_t, std::uint64_t>> more;  // such ranges, after this one
   bool is_stream = false;                                     // frames follow one another unasked
-  std::unique_ptr<std::byte[]> copy;  // of the data, if the user was let go before the match
+  std::optional<std::uint32_t> checksum;  // of the packed data, where it may be had and is checked
+  std::unique_ptr<std::byte[]> copy;      // of the data, if the user was let go before the match
   std::unique_ptr<transport::HeldMemory> held;  // the data, while the receiver may read it by RDMA
 
  private:
@@ -164,6 +166,7 @@ class ReceiveRequest final : public Request, public PostedReceive {
   std::uint64_t token = 0;           // while data frames are on their way
   std::uint64_t peer_token = 0;      // the sender's request
   wire::RendezvousHeader offered{};  // what the sender offers
+  std::uint32_t checksum = 0;        // of what was copied so far, where that is checked
   std::unique_ptr<PutBlocks> put;    // while the sender writes into the buffer by RDMA
 
  private:

@@ -67,7 +67,7 @@ SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
   const std::size_t frame = situation.has_frames ? endpoint.frame_bytes_max(kind) : 0;
   situation.bytes = bytes;
   situation.eager_room = frame > wire::eager_overhead ? frame - wire::eager_overhead : 0;
-  situation.inline_room = channel::frame_bytes_guaranteed - wire::rendezvous_overhead;
+  situation.inline_room = channel::frame_bytes_guaranteed - wire::rendezvous_overhead_max;
   situation.has_credit =
       bytes <= free_payload_bytes || endpoint.send_credit_bytes >= static_cast<std::int64_t>(bytes);
   situation.has_credit_inline =
@@ -185,16 +185,16 @@ bool ChannelBackend::start(SendRequest& request) {
 bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   Endpoint& endpoint = *request.endpoint;
   const std::size_t payload = std::min(fragment_bytes(request.total),
-                                       endpoint.frame_bytes_max(kind) - wire::rendezvous_overhead);
+                                       endpoint.frame_bytes_max(kind) - wire::stream_overhead);
   const std::uint64_t token = sends_in_rendezvous_.insert(&request);
-  const bool sent = endpoint.try_send(
-      kind, class_byte(FrameClass::stream), Sequencing::ordered,
-      wire::rendezvous_overhead + payload, [&](std::byte* body) {
-        body = wire::put(body, header_for(request.envelope, payload));
-        body = wire::put(body,
-                         wire::RendezvousHeader{token, request.total, 0, 0, wire::Offer::frames});
-        pack_frame(endpoint, request.buffer, 0, body, payload);
-      });
+  const bool sent =
+      endpoint.try_send(kind, class_byte(FrameClass::stream), Sequencing::ordered,
+                        wire::stream_overhead + payload, [&](std::byte* body) {
+                          body = wire::put(body, header_for(request.envelope, payload));
+                          body = wire::put_rendezvous(
+                              body, {token, request.total, 0, 0, wire::Offer::frames, 0, 0, 0});
+                          pack_frame(endpoint, request.buffer, 0, body, payload);
+                        });
   if (!sent) {
     sends_in_rendezvous_.erase(token);
     return false;
@@ -225,16 +225,20 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
                         (settings_.rendezvous_inline && situation.has_credit_inline);
   const std::size_t payload = has_data ? std::min(total, situation.inline_room) : 0;
   wire::RendezvousHeader rendezvous{};
+  note_checksum(request, kind);
+  const std::size_t header_bytes =
+      wire::eager_overhead +
+      (request.checksum ? sizeof(wire::RendezvousHeader) : wire::rendezvous_bytes_min);
   request.token = sends_in_rendezvous_.insert(&request);
-  const bool sent = endpoint.try_send(
-      endpoint.frame_channel(), class_byte(FrameClass::rendezvous), Sequencing::ordered,
-      wire::rendezvous_overhead + payload, [&](std::byte* body) {
-        if (keep_copy) keep_data(request);
-        rendezvous = offer(request, kind);
-        body = wire::put(body, header_for(request.envelope, payload));
-        body = wire::put(body, rendezvous);
-        pack(request.buffer, 0, body, payload);
-      });
+  const bool sent =
+      endpoint.try_send(endpoint.frame_channel(), class_byte(FrameClass::rendezvous),
+                        Sequencing::ordered, header_bytes + payload, [&](std::byte* body) {
+                          if (keep_copy) keep_data(request);
+                          rendezvous = offer(request, kind);
+                          body = wire::put(body, header_for(request.envelope, payload));
+                          body = wire::put_rendezvous(body, rendezvous);
+                          pack(request.buffer, 0, body, payload);
+                        });
   if (!sent) {
     sends_in_rendezvous_.erase(request.token);
     return false;

@@ -19,7 +19,8 @@ ChannelBackend::ChannelBackend(channel::EndpointTable& endpoints, memory::Ledger
       settings_(settings),
       match_(ledger),
       send_pool_(ledger),
-      receive_pool_(ledger) {
+      receive_pool_(ledger),
+      flipper_(endpoints.flip_one_in()) {
   endpoints_.set_handler(*this);
 }
 
@@ -97,8 +98,10 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
       std::min(request.total, request.capacity) - std::min(request.received, request.capacity);
   situation.can_copy = request.offered.offer == wire::Offer::single_copy &&
                        request.endpoint->has(ChannelKind::single_copy) &&
-                       request.endpoint->select(request.total) == ChannelKind::single_copy;
-  situation.can_get = can_use_operations(request, wire::Offer::get);
+                       request.endpoint->select(request.total) == ChannelKind::single_copy &&
+                       can_check(request, ChannelKind::single_copy);
+  situation.can_get =
+      can_use_operations(request, wire::Offer::get) && can_check(request, ChannelKind::rc_rdma);
   situation.can_put = can_use_operations(request, wire::Offer::put);
   const FetchProtocol protocol = choose(situation).protocol;
   ++fetches_[static_cast<std::size_t>(protocol)];
@@ -108,6 +111,7 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
       return;
     case FetchProtocol::single_copy:
       request.retain();
+      begin_check(request);
       // The first chunk at once: most messages are one chunk.
       if (!copy_chunk(request)) single_copies_.push_back(&request);
       return;
@@ -151,13 +155,23 @@ bool ChannelBackend::copy_chunk(ReceiveRequest& request) {
   const std::int64_t copied =
       request.endpoint->link().get(std::span(local).first(pieces), {&remote, 1});
   if (copied <= 0) [[unlikely]] {
-    // Refused in mid-message: the rest comes by frames.
+    // Refused in mid-message: the rest comes by frames, or all, if the first part is unchecked yet.
+    if (request.offered.is_checked != 0) request.received = 0;
     ask_for_frames(request);
     let_go(request);
     return true;
   }
   request.received += static_cast<std::uint64_t>(copied);
+  if (request.offered.is_checked != 0) [[unlikely]]
+    check_copied(request, std::span(local).first(pieces), static_cast<std::uint64_t>(copied));
   if (request.received < wanted) return false;
+  if (!is_copy_right(request)) [[unlikely]] {
+    request.endpoint->count_failed_checksum();
+    request.received = 0;
+    ask_for_frames(request);
+    let_go(request);
+    return true;
+  }
   complete_fetch(request);
   let_go(request);
   return true;
@@ -188,6 +202,9 @@ void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, std::span<const s
 void ChannelBackend::complete_by_frames(ReceiveRequest& request) {
   if (request.received < request.total) return;
   receives_by_frames_.erase(request.token);
+  // The sender waits for it, since only we can tell whether what it wrote is right.
+  if (request.put && request.endpoint->is_checked(ChannelKind::rc_rdma))
+    tell(*request.endpoint, FrameClass::finished, wire::Finished{request.peer_token});
   request.finish();
   let_go(request);
 }

@@ -17,12 +17,14 @@
 //               | total (64): bytes of the message                  |
 //               | address (64): of the packed data in the sender's  |
 //               |   memory, or 0 if it can't be had from there      |
-//               | key (32): for RDMA reads  | offer (32): see below |
+//               | key (32): for RDMA reads  | offer (16) | check (16) |
+//               if check is 1: | CRC32C of all the packed data (32) | 0 (32) |
 //               first payload, if any
 //   stream:     as rendezvous, without an address; the rest follows unasked in frames of its own
 //
-// offer: how the receiver may get the rest, besides asking for frames: 1: copy it out of the
-// sender's memory; 2: read it by RDMA; 3: have it written into its own memory by RDMA.
+// offer (a rendezvous has check 0 unless that way is checked): how the receiver may get the rest,
+// besides asking for frames: 1: copy it out of the sender's memory; 2: read it by RDMA; 3: have it
+// written into its own memory by RDMA.
 //
 // stream_data (sequenced; the next bytes of a stream):   | sender token (64) | payload
 // clear_to_send (receiver to sender: send me the rest by frames):
@@ -31,7 +33,10 @@
 // clear_to_put (receiver to sender: write these bytes into my memory):
 //   | sender token (64) | receiver token (64) | offset (64) | bytes (64) | address (64) | key (32)
 //   | 0 |
-// put_done (behind what was written there):   | receiver token (64) | offset (64) |
+// put_done (behind what was written there):
+//   | receiver token (64) | offset (64) | CRC32C of the block (32) | 1: it is one, or 0 (32) |
+// A block that is not what its checksum says is asked for with another clear_to_put, without an
+// address: it comes by frames then.
 // finished (receiver to sender: I have all of it):   | sender token (64) |
 // credit (receiver to sender: eager payload consumed): | bytes (64) |
 #pragma once
@@ -59,7 +64,7 @@ enum class FrameClass : std::uint8_t {
   put_done = 10,
 };
 
-enum class Offer : std::uint32_t { frames = 0, single_copy = 1, get = 2, put = 3 };
+enum class Offer : std::uint16_t { frames = 0, single_copy = 1, get = 2, put = 3 };
 
 struct MatchHeader {
   std::uint32_t context;
@@ -75,8 +80,14 @@ struct RendezvousHeader {
   std::uint64_t address;
   std::uint32_t key;
   Offer offer;
+  std::uint16_t is_checked;
+  // Only if it is checked:
+  std::uint32_t checksum;
+  std::uint32_t reserved;
 };
-static_assert(sizeof(RendezvousHeader) == 32);
+static_assert(sizeof(RendezvousHeader) == 40);
+/// Of a header without a checksum.
+inline constexpr std::size_t rendezvous_bytes_min = offsetof(RendezvousHeader, checksum);
 
 struct ClearToSend {
   std::uint64_t sender_token;
@@ -102,6 +113,8 @@ struct ClearToPut {
 struct PutDone {
   std::uint64_t receiver_token;
   std::uint64_t offset;
+  std::uint32_t checksum;
+  std::uint32_t is_checked;
 };
 struct Finished {
   std::uint64_t sender_token;
@@ -111,7 +124,9 @@ struct Credit {
 };
 
 inline constexpr std::size_t eager_overhead = sizeof(channel::FramePrefix) + sizeof(MatchHeader);
-inline constexpr std::size_t rendezvous_overhead = eager_overhead + sizeof(RendezvousHeader);
+/// At most: see bytes_of(const RendezvousHeader&).
+inline constexpr std::size_t rendezvous_overhead_max = eager_overhead + sizeof(RendezvousHeader);
+inline constexpr std::size_t stream_overhead = eager_overhead + rendezvous_bytes_min;
 inline constexpr std::size_t data_overhead = sizeof(channel::FramePrefix) + sizeof(DataHeader);
 inline constexpr std::size_t stream_data_overhead =
     sizeof(channel::FramePrefix) + sizeof(StreamDataHeader);
@@ -132,6 +147,25 @@ std::byte* put(std::byte* out, const T& value) {
   return out + sizeof(T);
 }
 
+/// What HEADER takes on the wire.
+constexpr std::size_t bytes_of(const RendezvousHeader& header) {
+  return header.is_checked != 0 ? sizeof(header) : rendezvous_bytes_min;
+}
+inline std::byte* put_rendezvous(std::byte* out, const RendezvousHeader& header) {
+  std::memcpy(out, &header, bytes_of(header));
+  return out + bytes_of(header);
+}
+inline std::optional<RendezvousHeader> take_rendezvous(std::span<const std::byte>& bytes) {
+  RendezvousHeader header{};
+  if (bytes.size() < rendezvous_bytes_min) return std::nullopt;
+  std::memcpy(&header, bytes.data(), rendezvous_bytes_min);
+  const std::size_t length = bytes_of(header);
+  if (header.is_checked > 1 || bytes.size() < length) return std::nullopt;
+  std::memcpy(&header, bytes.data(), length);
+  bytes = bytes.subspan(length);
+  return header;
+}
+
 /// A frame that is matched, checked.
 struct Arrival {
   FrameClass frame_class = FrameClass::eager;  // eager, rendezvous or stream
@@ -148,7 +182,7 @@ inline std::optional<Arrival> parse_arrival(FrameClass frame_class,
   arrival.match = *match;
   arrival.frame_class = frame_class;
   if (frame_class != FrameClass::eager) {
-    const std::optional<RendezvousHeader> rendezvous = take<RendezvousHeader>(body);
+    const std::optional<RendezvousHeader> rendezvous = take_rendezvous(body);
     if (!rendezvous || rendezvous->total < match->payload_bytes) return std::nullopt;
     arrival.rendezvous = *rendezvous;
   } else {

@@ -13,6 +13,13 @@ std::vector<std::byte> eager_body(std::uint32_t claimed_bytes, std::size_t real_
   return body;
 }
 
+/// With three bytes of payload.
+std::vector<std::byte> rendezvous_body(const RendezvousHeader& header) {
+  std::vector<std::byte> body(sizeof(MatchHeader) + bytes_of(header) + 3);
+  put_rendezvous(put(body.data(), MatchHeader{4, 1, 9, 3}), header);
+  return body;
+}
+
 TEST(ParseArrival, TakesAWholeEagerFrame) {
   const auto body = eager_body(5, 5);
   const auto arrival = parse_arrival(FrameClass::eager, body);
@@ -30,17 +37,30 @@ TEST(ParseArrival, RefusesLengthsThatDoNotAgree) {
 }
 
 TEST(ParseArrival, RefusesEveryShorterFrame) {
-  std::vector<std::byte> body(sizeof(MatchHeader) + sizeof(RendezvousHeader) + 3);
-  put(put(body.data(), MatchHeader{4, 1, 9, 3}), RendezvousHeader{1, 100, 0, 0, Offer::frames});
+  const auto body = rendezvous_body({1, 100, 0, 0, Offer::frames, 0, 0, 0});
   EXPECT_TRUE(parse_arrival(FrameClass::rendezvous, body));
   for (std::size_t bytes = 0; bytes < body.size(); ++bytes)
     EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, std::span(body).first(bytes))) << bytes;
 }
 
 TEST(ParseArrival, RefusesATotalBelowItsPayload) {
-  std::vector<std::byte> body(sizeof(MatchHeader) + sizeof(RendezvousHeader) + 3);
-  put(put(body.data(), MatchHeader{4, 1, 9, 3}), RendezvousHeader{1, 2, 0, 0, Offer::frames});
+  const auto body = rendezvous_body({1, 2, 0, 0, Offer::frames, 0, 0, 0});
   EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, body));
+}
+
+TEST(ParseArrival, AChecksumStandsOnlyWhereTheHeaderSaysSo) {
+  const auto plain = rendezvous_body({1, 100, 8, 9, Offer::get, 0, 77, 0});
+  const auto checked = rendezvous_body({1, 100, 8, 9, Offer::get, 1, 77, 0});
+  EXPECT_EQ(checked.size(), plain.size() + 8);
+  const auto without = parse_arrival(FrameClass::rendezvous, plain);
+  const auto with = parse_arrival(FrameClass::rendezvous, checked);
+  ASSERT_TRUE(without && with);
+  EXPECT_EQ(without->rendezvous.checksum, 0U);
+  EXPECT_EQ(with->rendezvous.checksum, 77U);
+  EXPECT_EQ(with->rendezvous.offer, Offer::get);
+  EXPECT_EQ(with->payload.size(), 3U);
+  for (std::size_t bytes = 0; bytes < checked.size(); ++bytes)
+    EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, std::span(checked).first(bytes))) << bytes;
 }
 
 TEST(ParseArrival, RefusesNegativeRanksAndTags) {
