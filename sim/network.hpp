@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "sim/connections.hpp"
+#include "sim/crossings.hpp"
 #include "sim/probes.hpp"
 #include "sim/random.hpp"
 #include "sim/scheduler.hpp"
@@ -54,6 +55,10 @@ struct NetworkSettings {
   std::uint64_t connection_broken_one_in = 0;  // sends that the connection does not survive
   std::uint64_t broken_noticed_ns_max = 1;     // after the connection broke
   std::uint64_t death_noticed_ns_max = 1;      // after a process died
+  std::size_t crossings_max = 0;               // that come to one process; 0: no ud_zero_copy
+  std::uint64_t crossing_part_bytes = 1;
+  std::uint64_t crossing_timeout_ns = 1;
+  std::uint64_t crossing_refused_one_in = 0;  // parts, by the sender's adapter
   std::optional<Death> death;
   // Planted by tests of the simulator:
   std::optional<std::uint64_t> lost_frame;   // the frame of this number vanishes
@@ -77,6 +82,7 @@ enum class Parcel : std::uint8_t {
   // About connections:
   handshake,  // a datagram
   broken,     // of one's own
+  crossing,   // what became of a message without copies
   lost
 };
 
@@ -125,7 +131,8 @@ class Network {
         mailboxes_(processes),
         linked_(processes),
         is_dead_(processes),
-        connections_(*this, seed) {}
+        connections_(*this, seed),
+        crossings_(*this, seed) {}
 
   [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] Random& random() { return random_; }
@@ -133,6 +140,7 @@ class Network {
   [[nodiscard]] NetworkProbes& probes() { return probes_; }
   [[nodiscard]] Mailbox& mailbox(std::uint32_t process) { return mailboxes_[process]; }
   [[nodiscard]] Connections& connections() { return connections_; }
+  [[nodiscard]] Crossings& crossings() { return crossings_; }
 
   /// Nothing arrives any more; what is sent to it goes nowhere.
   void close(std::uint32_t process);
@@ -182,6 +190,7 @@ class Network {
   std::vector<std::set<std::uint32_t>> linked_;  // by process: those that have a link to it
   std::vector<bool> is_dead_;
   Connections connections_;
+  Crossings crossings_;
   std::size_t restless_handshakes_ = 0;
   std::map<ChannelKey, Channel> channels_;
   NetworkProbes probes_;

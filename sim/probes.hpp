@@ -37,6 +37,9 @@ struct NetworkProbes {
   std::uint64_t fast_paths_recalled = 0;
   std::uint64_t failed_checksum = 0;  // frames and payload; those of the living
   std::uint64_t copies_kept = 0;      // processes that kept frames which their channels did not
+  std::uint64_t crossings = 0;        // messages without copies that came as a whole
+  std::uint64_t crossings_refused = 0;
+  std::uint64_t crossings_failed = 0;  // something of them was lost, or late
   std::uint64_t deaths = 0;
   std::uint64_t deaths_noticed = 0;  // by a peer
   std::uint64_t links_lost = 0;      // planted
@@ -77,6 +80,9 @@ inline constexpr std::array network_probes = {
     NetworkProbe{"fast paths recalled", &NetworkProbes::fast_paths_recalled},
     NetworkProbe{"frames and payload that failed their checksum", &NetworkProbes::failed_checksum},
     NetworkProbe{"processes that kept copies of frames", &NetworkProbes::copies_kept},
+    NetworkProbe{"messages without copies", &NetworkProbes::crossings},
+    NetworkProbe{"messages without copies refused", &NetworkProbes::crossings_refused},
+    NetworkProbe{"messages without copies given up", &NetworkProbes::crossings_failed},
     NetworkProbe{"deaths", &NetworkProbes::deaths},
     NetworkProbe{"deaths noticed", &NetworkProbes::deaths_noticed},
 };

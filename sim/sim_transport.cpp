@@ -61,7 +61,8 @@ SimLink::~SimLink() {
 
 transport::ChannelSet SimLink::possible_channels() const {
   if (network_.settings().has_datagrams)
-    return {ChannelKind::ud_send, ChannelKind::rc_send, ChannelKind::rc_fast_path};
+    return {ChannelKind::ud_send, ChannelKind::rc_send, ChannelKind::rc_fast_path,
+            ChannelKind::ud_zero_copy};
   return {ChannelKind::shared_queue, ChannelKind::ring, ChannelKind::single_copy};
 }
 
@@ -226,6 +227,38 @@ std::int64_t SimLink::get(std::span<const MemoryPiece> local, std::span<const Me
   return copy_pieces(local, remote, random.one_in(4) ? 1 + random.below(bytes) : bytes);
 }
 
+namespace {
+
+/// Adapters of the simulator reach all memory.
+class SimMemory final : public transport::HeldMemory {
+ public:
+  [[nodiscard]] std::uint32_t remote_key() const override { return 0; }
+  [[nodiscard]] std::uint32_t local_key() const override { return 0; }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<transport::HeldMemory>> SimLink::hold(std::uint64_t, std::size_t) {
+  if (network_.random().one_in(network_.settings().no_room_one_in))
+    return base::Error(base::ErrorClass::no_mem, "it can't be registered now");
+  return std::unique_ptr<transport::HeldMemory>(std::make_unique<SimMemory>());
+}
+
+Result<transport::Clearance> SimLink::expect(const transport::DirectMessage& message) {
+  const auto clear = network_.crossings().expect(self_, peer_, message);
+  if (!clear) return base::Error(base::ErrorClass::no_mem, "too many messages come");
+  return transport::Clearance::of(*clear);
+}
+
+void SimLink::stop_expecting(std::uint64_t token) {
+  network_.crossings().stop_expecting(self_, token);
+}
+
+bool SimLink::send_cleared(const transport::DirectMessage& message,
+                           std::span<const std::byte> clearance) {
+  return network_.crossings().send(self_, peer_, message, clearance);
+}
+
 SimTransport::SimTransport(Network& network, const Identity& self, transport::Sink& sink,
                            const channel::PolicySettings& limits)
     : network_(network), self_(self), sink_(sink), holdings_(network.scheduler(), limits) {}
@@ -249,7 +282,7 @@ Result<Link*> SimTransport::connect(const Identity& peer, std::span<const std::b
   if (link.is_lost_) return base::Error(base::ErrorClass::proc_aborted, "it has ended");
   link.announced_ = true;
   if (network_.settings().has_datagrams) {
-    link.add(ChannelKind::ud_send);
+    add_datagrams(link);
     return &link;
   }
   if (link.channels().empty()) network_.send_control(self_.index, peer.index, Parcel::hello);
@@ -289,18 +322,38 @@ void SimTransport::attach(SimLink& link) {
   sink_.on_channels_changed(link);
 }
 
+void SimTransport::add_datagrams(SimLink& link) const {
+  link.add(ChannelKind::ud_send);
+  if (network_.settings().crossings_max > 0) link.add(ChannelKind::ud_zero_copy);
+}
+
 void SimTransport::open_datagrams(SimLink& link) {
   link.announced_ = true;
-  link.add(ChannelKind::ud_send);
+  add_datagrams(link);
   sink_.on_link(link, {self_.job, link.peer_, self_.epoch});
   sink_.on_channels_changed(link);
 }
 
 void SimTransport::handle(const Arrival& arrival) {
   SimLink& link = link_to(arrival.from);
+  if (arrival.parcel == Parcel::crossing) {
+    handle_crossing(link, arrival);
+    return;
+  }
   const bool is_frame = arrival.parcel == Parcel::frame;
   if (!link.is_lost_) handle(link, arrival);
   if (is_frame) link.free_room(arrival.kind, arrival.senders_pair);
+}
+
+/// Of our own memory: it matters also if the peer is lost.
+void SimTransport::handle_crossing(SimLink& link, const Arrival& arrival) {
+  Crossings::News news{};
+  std::memcpy(&news, arrival.data.get(), sizeof(news));
+  if (news.kind == Crossings::News::Kind::cleared) {
+    sink_.on_clearance(link, news.token, transport::Clearance::of(news.clear));
+  } else {
+    sink_.on_operation_done(link, news.token, news.was_done);
+  }
 }
 
 void SimTransport::handle(SimLink& link, const Arrival& arrival) {

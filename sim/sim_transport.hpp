@@ -1,7 +1,7 @@
 // SimTransport: a transport over the simulated network, with the channels and traits of shared
 // memory: `shared_queue` for all peers, `ring` when asked for and granted, `single_copy` for some
-// pairs. Or, where the network has datagrams, `ud_send` for all peers, with no connection, and
-// `rc_send` and `rc_fast_path` for those that have earned one.
+// pairs. Or, where the network has datagrams, `ud_send` for all peers, with no connection, perhaps
+// `ud_zero_copy`, and `rc_send` and `rc_fast_path` for those that have earned one.
 //
 // Both sides may connect at once; a peer's first frames may come before the answer to our hello; a
 // question for a ring may be refused, and a copy stopped in mid-message.
@@ -45,6 +45,12 @@ class SimLink final : public transport::Link {
   void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const transport::MemoryPiece> local,
                    std::span<const transport::MemoryPiece> remote) override;
+  Result<std::unique_ptr<transport::HeldMemory>> hold(std::uint64_t address,
+                                                      std::size_t bytes) override;
+  Result<transport::Clearance> expect(const transport::DirectMessage& message) override;
+  void stop_expecting(std::uint64_t token) override;
+  bool send_cleared(const transport::DirectMessage& message,
+                    std::span<const std::byte> clearance) override;
 
  private:
   friend class SimTransport;
@@ -109,6 +115,8 @@ class SimTransport final : public transport::Transport {
   void handle_notice(SimLink& link, Parcel parcel, ChannelKind kind);
   void attach(SimLink& link);
   void open_datagrams(SimLink& link);
+  void add_datagrams(SimLink& link) const;
+  void handle_crossing(SimLink& link, const Arrival& arrival);
 
   Network& network_;
   const Identity self_;

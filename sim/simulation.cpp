@@ -58,10 +58,12 @@ channel::AssuranceSettings draw_delivery(Random& random) {
 }
 
 /// For a network with connections, instead of the default's.
-constexpr std::array<std::string_view, 5> connected_rules = {
+constexpr std::array<std::string_view, 7> connected_rules = {
     "true -> rc_send; true -> ud_send",
     "size <= 600 -> rc_fast_path; true -> rc_send; true -> ud_send",
     "size <= 100 -> ud_send; size <= 2K -> rc_fast_path; true -> rc_send; true -> ud_send",
+    "size > 1K -> ud_zero_copy; true -> ud_send",
+    "size > 1K -> ud_zero_copy; size <= 400 -> rc_fast_path; true -> rc_send; true -> ud_send",
     "size > 4K -> copy; size <= 1K -> rc_send; true -> ud_send",
     "size > 1K -> copy; size <= ud_max -> rc_fast_path; size <= 100 -> rc_send; true -> ud_send"};
 

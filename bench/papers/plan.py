@@ -29,7 +29,7 @@ RECEIVE_PATTERNS = (("alltoall", "bytes=1024", "rounds=200"), ("alltoall", "byte
 RECEIVE_REPEATS = 7
 RATE_RANKS = (2, 8)
 RATE_BYTES = 8
-RENDEZVOUS = ("hybrid", "ud_copy", "streamed", "asked_for")
+RENDEZVOUS = ("hybrid", "ud", "ud_copy", "streamed", "asked_for")
 RENDEZVOUS_BYTES = tuple(size * KIB for size in (2, 8, 32, 64, 96, 128, 129, 160, 256, 512))
 POLLED = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # rings
 POLLED_CONFIGURATIONS = ("rc_fast_path", "rc_send", "ud_copy")

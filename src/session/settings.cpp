@@ -180,6 +180,39 @@ void register_verbs_memory(base::ParameterRegistry& registry, transport::verbs::
                             "unmapped or others need the room; needs libucm of UCX."});
 }
 
+void register_verbs_zero_copy(base::ParameterRegistry& registry,
+                              transport::verbs::Settings& verbs) {
+  registry.add("verbs.zero_copy_queue_pairs", &verbs.zero_copy_queue_pairs,
+               {.sentence = "Queue pairs for messages that come without copies and without a "
+                            "connection (ud_zero_copy), one for each; what finds none is copied. "
+                            "They are made when they are needed, and kept; 0: all are copied.",
+                .unit = "queue pairs",
+                .min = 0,
+                .max = 1024});
+  registry.add("verbs.zero_copy_receive_depth", &verbs.zero_copy_receive_depth,
+               {.sentence = "Datagrams of such a message that may come before its receiver clears "
+                            "the way for more.",
+                .unit = "datagrams",
+                .min = 1,
+                .max = 4096});
+  registry.add("verbs.zero_copy_send_depth", &verbs.zero_copy_send_depth,
+               {.sentence = "Datagrams of all such messages that may be under way in the adapter.",
+                .unit = "datagrams",
+                .min = 1,
+                .max = 16384});
+  registry.add("verbs.zero_copy_first_timeout_ns", &verbs.zero_copy_first_timeout_ns,
+               {.sentence = "How long such a message may take to begin, or to go on once more of "
+                            "it is cleared, as its sender may compute; then it is copied.",
+                .unit = "nanoseconds",
+                .min = 1'000'000,
+                .max = 60'000'000'000});
+  registry.add("verbs.zero_copy_timeout_ns", &verbs.zero_copy_timeout_ns,
+               {.sentence = "How long the next of its datagrams may take otherwise.",
+                .unit = "nanoseconds",
+                .min = 1'000'000,
+                .max = 60'000'000'000});
+}
+
 void register_channel(base::ParameterRegistry& registry, channel::PolicySettings& channel) {
   registry.add("channel.send_rules", &channel.send_rules,
                {.sentence = "Which channel carries a message: 'condition -> channel' rules, first "
@@ -417,6 +450,7 @@ void register_all_parameters(base::ParameterRegistry& registry, Settings& settin
   register_shm(registry, settings.shm);
   register_verbs(registry, settings.verbs);
   register_verbs_connections(registry, settings.verbs);
+  register_verbs_zero_copy(registry, settings.verbs);
   register_verbs_memory(registry, settings.verbs);
   register_channel(registry, settings.channel);
   register_connections(registry, settings.channel);

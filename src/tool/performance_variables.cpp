@@ -34,7 +34,7 @@ PerformanceVariable::Read over_peers(
 
 /// WHAT went over KIND, or waited at its sender to be fetched.
 std::string traffic_sentence(std::string_view what, ChannelKind kind, std::string_view direction) {
-  if (kind == ChannelKind::single_copy)
+  if (kind == ChannelKind::single_copy || kind == ChannelKind::ud_zero_copy)
     return fmt::format("{} {} whose data the receiver fetches.", what, direction);
   return fmt::format("{} {} over {}; each frame of fetched data counts as one.", what, direction,
                      transport::channel_name(kind));
@@ -96,6 +96,9 @@ void add_protocols(Variables& variables) {
         fmt::format("Rendezvous whose data was fetched by {}: {}.", entry.name, entry.sentence),
         [protocol = entry.protocol](Process& p) { return p.backend().fetches_by(protocol); });
   }
+  add_protocol(variables, "fetch.zero_copy_failed",
+               "Such fetches without copies that did not succeed: the data was fetched by frames.",
+               [](Process& p) { return p.backend().zero_copy_failures(); });
   add_protocol(variables, "unexpected", "Messages that came before their receive.",
                [](Process& p) { return p.backend().unexpected_messages(); });
 }

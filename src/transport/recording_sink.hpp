@@ -72,6 +72,9 @@ class RecordingSink : public Sink {
   void on_operation_done(Link&, std::uint64_t token, bool was_done) override {
     operations.emplace_back(token, was_done);
   }
+  void on_clearance(Link&, std::uint64_t token, const Clearance& clearance) override {
+    clearances.emplace_back(token, clearance);
+  }
   void on_lost(Link&, std::string_view cause) override { lost.emplace_back(cause); }
 
   bool grants = true;
@@ -81,6 +84,7 @@ class RecordingSink : public Sink {
   std::vector<std::string> lost;
   std::vector<ChannelSet> undelivered;
   std::vector<std::pair<std::uint64_t, bool>> operations;
+  std::vector<std::pair<std::uint64_t, Clearance>> clearances;
   int damaged = 0;
   int asked = 0;
   int channels_changed = 0;

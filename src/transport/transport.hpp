@@ -19,6 +19,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,6 +50,7 @@ enum class ChannelKind : std::uint8_t {
   ring,          // a ring of its own in the receiver's memory: one cache line per small frame
   single_copy,   // no frames: the receiver copies straight out of the sender's memory
   ud_send,       // datagrams, which may be lost: one queue pair per process, for all its peers
+  ud_zero_copy,  // no frames: long messages by datagrams straight between the programs' memory
   copy,          // no frames of its own: long messages in pieces, by whatever carries frames
   rc_send,       // frames over a reliable connection into buffers that all peers share
   rc_fast_path,  // frames written into a ring of its own in the receiver's memory, which that polls
@@ -59,15 +61,15 @@ inline constexpr std::size_t channel_kind_count = static_cast<std::size_t>(Chann
 
 constexpr std::string_view channel_name(ChannelKind kind) {
   constexpr std::array<std::string_view, channel_kind_count> names = {
-      "self", "shared_queue", "ring",         "single_copy", "ud_send",
-      "copy", "rc_send",      "rc_fast_path", "rc_rdma"};
+      "self",         "shared_queue", "ring",    "single_copy",  "ud_send",
+      "ud_zero_copy", "copy",         "rc_send", "rc_fast_path", "rc_rdma"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 /// Messages can travel in frames of a channel of KIND.
 constexpr bool carries_frames(ChannelKind kind) {
-  return kind != ChannelKind::single_copy && kind != ChannelKind::copy &&
-         kind != ChannelKind::rc_rdma;
+  return kind != ChannelKind::single_copy && kind != ChannelKind::ud_zero_copy &&
+         kind != ChannelKind::copy && kind != ChannelKind::rc_rdma;
 }
 /// A frame of KIND that was committed may be lost or come twice.
 constexpr bool may_lose_frames(ChannelKind kind) { return kind == ChannelKind::ud_send; }
@@ -130,6 +132,34 @@ struct Operation {
   std::uint64_t remote_address = 0;
   std::size_t bytes = 0;
   std::uint64_t token = 0;  // for Sink::on_operation_done
+};
+
+/// A message in this process's memory that crosses without copies and without a connection.
+struct DirectMessage {
+  std::uint64_t address = 0;
+  std::size_t bytes = 0;
+  std::uint32_t local_key = 0;
+  std::uint64_t token = 0;  // for the sink; unlike any other that is under way in this process
+};
+
+/// What a receiving link says, to the peer's link alone, of a part of such a message that may come.
+class Clearance {
+ public:
+  static constexpr std::size_t bytes_max = 64;
+
+  template <class T>
+  static Clearance of(const T& value) {
+    static_assert(sizeof(T) <= bytes_max);
+    Clearance clearance;
+    std::memcpy(clearance.bytes_.data(), &value, sizeof(T));
+    clearance.size_ = sizeof(T);
+    return clearance;
+  }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
+
+ private:
+  std::array<std::byte, bytes_max> bytes_{};
+  std::size_t size_ = 0;
 };
 
 class Link {
@@ -241,6 +271,27 @@ class Link {
   /// connection may break of it.
   virtual void stop_operations(std::uint32_t /*epoch*/) {}
 
+  // Messages between the programs' memory without a connection (channel ud_zero_copy). The
+  // receiver's link clears the way, part by part; the layer above carries what it says to the
+  // peer's link, in order and without loss.
+
+  /// The peer's MESSAGE comes into memory that stays held until Sink::on_operation_done, which
+  /// follows unless stop_expecting() does. Returns the first clearance; Sink::on_clearance has
+  /// further ones. MPI_ERR_NO_MEM: not now; other errors: not this message.
+  virtual Result<Clearance> expect(const DirectMessage& /*message*/) {
+    return Error(ErrorClass::unsupported_operation, "this link copies all messages");
+  }
+  /// The message of TOKEN is not expected any more: nothing is written into its memory from here
+  /// on.
+  virtual void stop_expecting(std::uint64_t /*token*/) {}
+  /// Sends the part of MESSAGE that the peer's CLEARANCE is about, from memory that stays held
+  /// until Sink::on_operation_done: it says whether all of the part has left, not whether it has
+  /// arrived. False: there is no room now, or the clearance makes no sense.
+  virtual bool send_cleared(const DirectMessage& /*message*/,
+                            std::span<const std::byte> /*clearance*/) {
+    return false;
+  }
+
   /// For the sink alone.
   void* user = nullptr;
 
@@ -269,9 +320,12 @@ class Sink {
   /// Channels of KINDS broke: what was committed to them and is not released may not arrive, unless
   /// it is sent again.
   virtual void on_undelivered(Link& link, ChannelSet kinds) = 0;
-  /// An operation (Link::start) has ended: WAS_DONE, or it may have copied a part, or nothing. A
-  /// frame that was chained behind one that was not done arrives as one that says nothing.
+  /// An operation (Link::start, expect, send_cleared) has ended: WAS_DONE, or it may have copied a
+  /// part, or nothing. A frame that was chained behind one that was not done arrives as one that
+  /// says nothing.
   virtual void on_operation_done(Link& link, std::uint64_t token, bool was_done) = 0;
+  /// The next part of a message (Link::expect) may come: CLEARANCE is for the peer's link.
+  virtual void on_clearance(Link& link, std::uint64_t token, const Clearance& clearance) = 0;
   /// The peer is gone; nothing more will arrive or leave on this link.
   virtual void on_lost(Link& link, std::string_view cause) = 0;
 };

@@ -7,6 +7,9 @@ set(soon "HAWSER_CHANNEL_EARN_RULES=messages >= 2 -> rc_send\nmessages >= 2 -> r
 # Short messages complete by themselves on every chain, as programs expect it.
 set(chain_ud "HAWSER_CHANNEL_SEND_RULES=true -> ud_send")
 set(chain_ud_copy "HAWSER_CHANNEL_SEND_RULES=size <= 900 -> ud_send\ntrue -> copy")
+set(chain_zero_copy
+  "HAWSER_CHANNEL_SEND_RULES=size <= 900 -> ud_send\ntrue -> ud_zero_copy\ntrue -> ud_send"
+  HAWSER_VERBS_ZERO_COPY_FIRST_TIMEOUT_NS=50000000)
 set(chain_rc "HAWSER_CHANNEL_SEND_RULES=true -> rc_send\ntrue -> ud_send")
 set(chain_fast
   "HAWSER_CHANNEL_SEND_RULES=size <= 2000 -> rc_fast_path\ntrue -> rc_send\ntrue -> ud_send")
@@ -17,9 +20,11 @@ set(fault_none HAWSER_STATS=)
 set(fault_loss SOFTRDMA_LOSS=0.01)
 set(fault_order SOFTRDMA_REORDER=0.02 SOFTRDMA_DUPLICATE=0.01)
 set(fault_breaks HAWSER_VERBS_BREAK_ONE_IN=50)
-set(fault_one HAWSER_CHANNEL_CONNECTIONS_MAX=1 HAWSER_CHANNEL_FAST_PATHS_MAX=1)
+set(fault_one HAWSER_CHANNEL_CONNECTIONS_MAX=1 HAWSER_CHANNEL_FAST_PATHS_MAX=1
+  HAWSER_VERBS_ZERO_COPY_QUEUE_PAIRS=1)
 set(fault_window HAWSER_DELIVERY_WINDOW_FRAMES=4 HAWSER_VERBS_RC_RECEIVE_BUFFERS=8
-  HAWSER_VERBS_RC_RECEIVE_BUFFERS_GROWTH=2)
+  HAWSER_VERBS_RC_RECEIVE_BUFFERS_GROWTH=2 HAWSER_VERBS_ZERO_COPY_RECEIVE_DEPTH=4
+  HAWSER_VERBS_ZERO_COPY_SEND_DEPTH=3)
 # Receive buffers of each connection, few of them.
 set(fault_own HAWSER_VERBS_SRQ=off HAWSER_VERBS_RC_CREDITS=2)
 # An adapter with queue pairs for two connections; memory for about one.
@@ -50,6 +55,12 @@ verbs_variant(ud_copy loss get collectives 8)
 verbs_variant(ud_copy window unchained p2p 4)
 verbs_variant(ud_copy order unchained requests 2)
 verbs_variant(ud_copy crc pipeline stress 2)
+verbs_variant(zero_copy none get collectives 8)
+verbs_variant(zero_copy loss pipeline stress 4)
+verbs_variant(zero_copy order unchained requests 4)
+verbs_variant(zero_copy one put stress 8)
+verbs_variant(zero_copy window get p2p 2)
+verbs_variant(zero_copy crc get stress 4)
 verbs_variant(rc none unchained requests 8)
 verbs_variant(rc loss pipeline p2p 4)
 verbs_variant(rc breaks put stress 2)
@@ -102,7 +113,7 @@ foreach(connect static client_server)
 endforeach()
 
 # Long messages cross by operations in the last two chains alone.
-foreach(chain ud ud_copy rc fast rdma hybrid)
+foreach(chain ud ud_copy zero_copy rc fast rdma hybrid)
   set(ways get)
   if(chain MATCHES "rdma|hybrid")
     set(ways get unchained put pipeline)

@@ -23,7 +23,7 @@ constexpr std::array frame_kinds = {ChannelKind::shared_queue, ChannelKind::ring
 constexpr std::array checked_kinds = {ChannelKind::shared_queue, ChannelKind::ring,
                                       ChannelKind::single_copy,  ChannelKind::ud_send,
                                       ChannelKind::rc_send,      ChannelKind::rc_fast_path,
-                                      ChannelKind::rc_rdma};
+                                      ChannelKind::rc_rdma,      ChannelKind::ud_zero_copy};
 
 std::string_view trimmed(std::string_view word) {
   constexpr std::string_view blanks = " \t";

@@ -60,6 +60,9 @@ class FrameHandler {
   virtual void on_lost(Endpoint& endpoint) = 0;
   /// See Sink::on_operation_done.
   virtual void on_operation_done(Endpoint& peer, std::uint64_t token, bool was_done) = 0;
+  /// See Sink::on_clearance.
+  virtual void on_clearance(Endpoint& peer, std::uint64_t token,
+                            const transport::Clearance& clearance) = 0;
 };
 
 enum class Sequencing : std::uint8_t { none = 0, ordered = FramePrefix::sequenced };

@@ -375,6 +375,11 @@ void EndpointTable::on_operation_done(Link& link, std::uint64_t token, bool was_
   handler_->on_operation_done(endpoint_of(link), token, was_done);
 }
 
+void EndpointTable::on_clearance(Link& link, std::uint64_t token,
+                                 const transport::Clearance& clearance) {
+  handler_->on_clearance(endpoint_of(link), token, clearance);
+}
+
 void EndpointTable::apply_policy(Endpoint& endpoint) {
   if (endpoint.lost_ || endpoint.link_ == nullptr || endpoint.link_->channels().empty()) return;
   refresh_table(endpoint);

@@ -100,6 +100,8 @@ class EndpointTable final : public Sink {
   void on_channel_recalled(Link& link, ChannelKind kind) override;
   void on_undelivered(Link& link, transport::ChannelSet kinds) override;
   void on_operation_done(Link& link, std::uint64_t token, bool was_done) override;
+  void on_clearance(Link& link, std::uint64_t token,
+                    const transport::Clearance& clearance) override;
   void on_lost(Link& link, std::string_view cause) override;
 
  private:

@@ -51,7 +51,11 @@ TEST(PolicyDefaults, APeerAcrossAnAdapterGetsMoreWithWhatItEarned) {
   const SendTable& fresh = policy.table({ud_send}, false, 0);
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{2001}, size_max})
     EXPECT_EQ(fresh.select(bytes), ud_send) << bytes;
-  const SendTable& connected = policy.table({ud_send, rc_send, rc_rdma}, false, 100);
+  const SendTable& direct = policy.table({ud_send, ud_zero_copy}, false, 0);
+  EXPECT_EQ(direct.select(32768), ud_send);
+  EXPECT_EQ(direct.select(32769), ud_zero_copy);
+  EXPECT_EQ(direct.select(size_max), ud_zero_copy);
+  const SendTable& connected = policy.table({ud_send, ud_zero_copy, rc_send, rc_rdma}, false, 100);
   EXPECT_EQ(connected.select(2000), ud_send) << "fits into one datagram";
   EXPECT_EQ(connected.select(2001), rc_send);
   EXPECT_EQ(connected.select(8193), rc_rdma);
@@ -255,6 +259,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Malformed{"true -> ud_send", "true -> rc_rdma", {"rule 1", "comes with 'rc_send'"}},
         Malformed{"true -> ud_send", "true -> ud_send", {"rule 1", "without being earned"}},
+        Malformed{"true -> ud_send", "true -> ud_zero_copy", {"rule 1", "without being earned"}},
+        Malformed{"true -> ud_zero_copy", "", {"must be 'true -> CHANNEL'"}},
         Malformed{"ranks <= ud_max -> ring; true -> ud_send", "", {"rule 1", "'ud_max'"}},
         Malformed{
             "true -> shared_queu", "", {"rule 1", "'shared_queu'", "did you mean 'shared_queue'"}},

@@ -3,8 +3,8 @@
 //
 // A send becomes frames on an endpoint (send.cpp); frames that arrive are matched and delivered
 // (receive.cpp); data that did not come with its header is fetched (transfer.cpp), by RDMA where
-// there is a connection for it (rdma.cpp). What crosses outside of frames is checked where the user
-// wants it (payload_check.cpp).
+// there is a connection for it (rdma.cpp), or without copies by datagrams (zero_copy.cpp). What
+// crosses outside of frames is checked where the user wants it (payload_check.cpp).
 // Ownership: borrows the endpoint table; owns matching, pools and unexpected messages.
 // Threads:   the lane lock.
 // Bounds:    unexpected payload is credited per sender (credit_bytes); beyond it a sender keeps the
@@ -71,6 +71,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   bool on_turn(void* message) override;
   void on_lost(channel::Endpoint& endpoint) override;
   void on_operation_done(channel::Endpoint& peer, std::uint64_t token, bool was_done) override;
+  void on_clearance(channel::Endpoint& peer, std::uint64_t token,
+                    const transport::Clearance& clearance) override;
 
   // For statistics.
   [[nodiscard]] const base::SizeHistogram& sent_sizes() const { return sent_sizes_; }
@@ -80,6 +82,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   [[nodiscard]] std::uint64_t fetches_by(FetchProtocol protocol) const {
     return fetches_[static_cast<std::size_t>(protocol)];
   }
+  [[nodiscard]] std::uint64_t zero_copy_failures() const { return zero_copy_failures_; }
   [[nodiscard]] std::uint64_t unexpected_messages() const { return unexpected_messages_; }
   /// Receives that wait for their message.
   [[nodiscard]] std::size_t posted_now() const { return match_.posted_count(); }
@@ -187,6 +190,9 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
     std::unique_ptr<transport::HeldMemory> held;
     bool is_chained;
     std::uint64_t token;
+    // Without copies (zero_copy.cpp):
+    bool is_direct = false;
+    std::uint64_t peer_token = 0;  // the receiver's, of a part that goes to it
   };
   wire::RendezvousHeader offer(SendRequest& request, channel::ChannelKind kind);
   [[nodiscard]] bool can_use_operations(const ReceiveRequest& request, wire::Offer wanted) const;
@@ -220,6 +226,19 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                       const wire::PutDone& done);
   void ask_for_block(ReceiveRequest& request, PutBlocks::Block& block);
 
+  // zero_copy.cpp
+  [[nodiscard]] static bool can_expect(const ReceiveRequest& request);
+  void start_zero_copy(ReceiveRequest& request);
+  bool expect(ReceiveRequest& request, std::unique_ptr<transport::HeldMemory> held);
+  void clear_to_cross(const Transfer& transfer, const transport::Clearance& clearance);
+  void on_clear_to_cross(channel::Endpoint& from, std::span<const std::byte> body);
+  bool send_part(SendRequest& request, const wire::ClearToCross& clear,
+                 std::span<const std::byte> clearance);
+  void on_not_crossed(channel::Endpoint& from, std::span<const std::byte> body);
+  void end_direct(const Transfer& transfer, bool was_done);
+  void end_part(const Transfer& transfer, bool has_left);
+  void abandon_direct(Transfer& transfer);
+
   channel::EndpointTable& endpoints_;
   memory::Ledger& ledger_;
   const ProtocolSettings settings_;
@@ -237,6 +256,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   base::SizeHistogram sent_sizes_;
   std::array<std::uint64_t, send_protocols.size()> sends_{};
   std::array<std::uint64_t, fetch_protocols.size()> fetches_{};
+  std::uint64_t zero_copy_failures_ = 0;  // of such fetches
   std::uint64_t unexpected_messages_ = 0;
   std::vector<const channel::Endpoint*> lost_;  // peers that are gone
 };

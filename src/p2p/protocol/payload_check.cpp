@@ -1,5 +1,5 @@
 // The part of ChannelBackend that checks payload which crosses outside of frames: by the channels
-// single_copy and rc_rdma, where they are checked (channel::DeliveryChannels).
+// single_copy, rc_rdma and ud_zero_copy, where they are checked (channel::DeliveryChannels).
 //
 // The sender's checksum is that of the packed data. It comes with the offer where the receiver gets
 // the data, and behind each block where the sender puts it. What fails is sent again by frames, and
@@ -38,8 +38,8 @@ std::span<const std::byte> part_of(const SendRequest& request, std::uint64_t off
 /// Computes the checksum of the data of REQUEST if the receiver may get it by KIND, and that is
 /// checked; once, however often the request has to wait for room.
 void ChannelBackend::note_checksum(SendRequest& request, ChannelKind kind) const {
-  const bool may_be_got =
-      kind == ChannelKind::single_copy || (kind == ChannelKind::rc_rdma && settings_.rdma == "get");
+  const bool may_be_got = kind == ChannelKind::single_copy || kind == ChannelKind::ud_zero_copy ||
+                          (kind == ChannelKind::rc_rdma && settings_.rdma == "get");
   if (!may_be_got || !request.endpoint->is_checked(kind) || request.checksum ||
       !request.buffer.type->is_dense())
     return;
@@ -97,7 +97,7 @@ bool ChannelBackend::is_right(Endpoint& from, std::span<std::byte> data, std::ui
   return false;
 }
 
-/// What REQUEST has read by RDMA.
+/// What REQUEST has read by RDMA, or what crossed by datagrams.
 bool ChannelBackend::is_fetched_right(ReceiveRequest& request) {
   return request.offered.is_checked == 0 ||
          is_right(*request.endpoint, dense_part(request.buffer, 0, request.total),

@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "p2p/protocol/wire.hpp"
+#include "transport/transport.hpp"
+
 namespace hawser::p2p {
 
 /// What a sender knows of a message when it chooses.
@@ -57,9 +60,17 @@ struct FetchSituation {
   bool can_copy;                // out of the sender's memory, by the channel single_copy
   bool can_get;                 // the same by RDMA
   bool can_put;                 // the sender can write into our buffer by RDMA
+  bool can_expect;              // its adapter can send what ours puts there, without a connection
 };
 
-enum class FetchProtocol : std::uint8_t { nothing, single_copy, rdma_get, rdma_put, copy_pipeline };
+enum class FetchProtocol : std::uint8_t {
+  nothing,
+  single_copy,
+  rdma_get,
+  rdma_put,
+  zero_copy,
+  copy_pipeline
+};
 
 struct FetchEntry {
   FetchProtocol protocol;
@@ -68,7 +79,7 @@ struct FetchEntry {
   std::string_view sentence;
 };
 
-inline constexpr std::array<FetchEntry, 5> fetch_protocols = {{
+inline constexpr std::array<FetchEntry, 6> fetch_protocols = {{
     {FetchProtocol::nothing, "nothing",
      [](const FetchSituation& s) { return s.missing_bytes == 0; }, "all data came with the header"},
     {FetchProtocol::single_copy, "single_copy", [](const FetchSituation& s) { return s.can_copy; },
@@ -77,9 +88,24 @@ inline constexpr std::array<FetchEntry, 5> fetch_protocols = {{
      "the receiver reads the sender's memory by RDMA, with finished behind it"},
     {FetchProtocol::rdma_put, "rdma_put", [](const FetchSituation& s) { return s.can_put; },
      "clear_to_put, block by block; the sender writes them by RDMA, with put_done behind each"},
+    {FetchProtocol::zero_copy, "zero_copy", [](const FetchSituation& s) { return s.can_expect; },
+     "clear_to_cross, part by part; the adapters move them by datagrams, then finished"},
     {FetchProtocol::copy_pipeline, "copy_pipeline", [](const FetchSituation&) { return true; },
      "clear_to_send; the sender packs the rest into data frames as they find room"},
 }};
+
+/// By which a message that its receiver fetches as OFFER says is counted.
+constexpr transport::ChannelKind channel_of(wire::Offer offer) {
+  switch (offer) {
+    case wire::Offer::get:
+    case wire::Offer::put:
+      return transport::ChannelKind::rc_rdma;
+    case wire::Offer::zero_copy:
+      return transport::ChannelKind::ud_zero_copy;
+    default:
+      return transport::ChannelKind::single_copy;
+  }
+}
 
 constexpr const SendEntry& choose(const SendSituation& situation) {
   for (const SendEntry& entry : send_protocols)

@@ -21,25 +21,6 @@ using transport::Operation;
 using wire::FrameClass;
 using wire::Offer;
 
-namespace {
-
-/// Where the packed data of BUFFER lies in our memory; 0 if it does not.
-template <class AnyBuffer>
-std::uint64_t address_of(const AnyBuffer& buffer) {
-  return buffer.type->is_dense()
-             ? reinterpret_cast<std::uint64_t>(first_byte(buffer.data, *buffer.type))
-             : 0;
-}
-
-std::uint64_t address_of(const SendRequest& request) {
-  return request.copy ? reinterpret_cast<std::uint64_t>(request.copy.get())
-                      : address_of(request.buffer);
-}
-
-std::uint64_t address_of(const ReceiveRequest& request) { return address_of(request.buffer); }
-
-}  // namespace
-
 /// What the receiver of REQUEST, whose channel is KIND, may do to get it.
 wire::RendezvousHeader ChannelBackend::offer(SendRequest& request, ChannelKind kind) {
   wire::RendezvousHeader header{request.token,
@@ -51,7 +32,7 @@ wire::RendezvousHeader ChannelBackend::offer(SendRequest& request, ChannelKind k
                                 request.checksum.value_or(0),
                                 0};
   if (header.address == 0 || header.total == 0) return header;
-  header.offer = Offer::single_copy;
+  header.offer = kind == ChannelKind::ud_zero_copy ? Offer::zero_copy : Offer::single_copy;
   if (kind != ChannelKind::rc_rdma || !request.endpoint->has(kind)) return header;
   header.offer = Offer::put;
   if (settings_.rdma != "get") return header;
@@ -106,6 +87,7 @@ void ChannelBackend::on_operation_done(Endpoint& /*peer*/, std::uint64_t token, 
   const std::unique_ptr<Transfer> transfer(transfers_.find(token));
   if (!transfer) return;
   transfers_.erase(token);
+  if (transfer->is_direct) return end_direct(*transfer, was_done);
   if (transfer->receive != nullptr) end_get(*transfer, was_done);
   if (transfer->send != nullptr) end_put(*transfer, was_done);
 }
@@ -140,7 +122,7 @@ void ChannelBackend::end_get(const Transfer& transfer, bool was_done) {
   if (!was_done) {
     ask_for_frames(request);
   } else if (!is_fetched_right(request)) {
-    request.received = 0;
+    request.received = 0;  // what came with the header may be what is wrong
     ask_for_frames(request);
   } else {
     request.received += transfer.bytes;
@@ -278,6 +260,7 @@ void ChannelBackend::store_block_data(ReceiveRequest& request, std::uint64_t off
 void ChannelBackend::abandon_transfers(const Endpoint& lost) {
   transfers_.for_each([&](Transfer& transfer) {
     if (transfer.peer != &lost) return;
+    if (transfer.is_direct) return abandon_direct(transfer);
     if (transfer.receive != nullptr) {
       transfer.receive->finish_with({base::ErrorClass::proc_aborted, lost.loss()});
       let_go(*transfer.receive);

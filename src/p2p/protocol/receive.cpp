@@ -27,12 +27,6 @@ Status status_of(const MatchKey& key, std::uint64_t bytes) {
   return status;
 }
 
-/// By which a message that is asked for is counted.
-ChannelKind channel_of(wire::Offer offer) {
-  return offer == wire::Offer::get || offer == wire::Offer::put ? ChannelKind::rc_rdma
-                                                                : ChannelKind::single_copy;
-}
-
 }  // namespace
 
 /// A message that a matched probe took out of matching. If its handle is never used for a receive,
@@ -255,6 +249,12 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const 
       return;
     case FrameClass::put_done:
       on_put_done(from, body);
+      return;
+    case FrameClass::clear_to_cross:
+      on_clear_to_cross(from, body);
+      return;
+    case FrameClass::not_crossed:
+      on_not_crossed(from, body);
       return;
     case FrameClass::credit:
       if (std::span<const std::byte> rest = body;

@@ -23,6 +23,8 @@ void SendRequest::begin(const ConstBuffer& from, const Envelope& to, SendMode ho
   sent = 0;
   is_stream = false;
   checksum.reset();
+  parts_leaving = 0;
+  is_over = false;
   comm_ = Ref<Comm>::share(to.comm);
   type_ = hold(*from.type);
 }

@@ -113,7 +113,9 @@ class SendRequest final : public Request {
   bool is_stream = false;                                     // frames follow one another unasked
   std::optional<std::uint32_t> checksum;  // of the packed data, where it may be had and is checked
   std::unique_ptr<std::byte[]> copy;      // of the data, if the user was let go before the match
-  std::unique_ptr<transport::HeldMemory> held;  // the data, while the receiver may read it by RDMA
+  std::unique_ptr<transport::HeldMemory> held;  // the data, while adapters may read it
+  std::uint32_t parts_leaving = 0;  // without copies, that the adapter has still to report
+  bool is_over = false;             // but for these
 
  private:
   ~SendRequest() override = default;
@@ -180,5 +182,20 @@ class ReceiveRequest final : public Request, public PostedReceive {
   Ref<Comm> comm_;
   Ref<Datatype> type_;
 };
+
+/// Where the packed data of BUFFER lies in our memory; 0 if it does not.
+template <class AnyBuffer>
+std::uint64_t address_of(const AnyBuffer& buffer) {
+  return buffer.type->is_dense()
+             ? reinterpret_cast<std::uint64_t>(first_byte(buffer.data, *buffer.type))
+             : 0;
+}
+inline std::uint64_t address_of(const SendRequest& request) {
+  return request.copy ? reinterpret_cast<std::uint64_t>(request.copy.get())
+                      : address_of(request.buffer);
+}
+inline std::uint64_t address_of(const ReceiveRequest& request) {
+  return address_of(request.buffer);
+}
 
 }  // namespace hawser::p2p

@@ -245,10 +245,7 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
   }
   request.sent = payload;
   request.retain_unshared();  // the backend's, until the receiver is done
-  const bool is_by_rdma =
-      rendezvous.offer == wire::Offer::get || rendezvous.offer == wire::Offer::put;
-  note_sent(endpoint, is_by_rdma ? ChannelKind::rc_rdma : ChannelKind::single_copy, total,
-            protocol);
+  note_sent(endpoint, channel_of(rendezvous.offer), total, protocol);
   if (keep_copy) request.finish();
   return true;
 }
@@ -260,7 +257,10 @@ void ChannelBackend::keep_data(SendRequest& request) {
   ledger_.charge(memory::Account::sender_fifo, total);
 }
 
+/// Now, or once its last part has left.
 void ChannelBackend::complete_send(SendRequest& request) {
+  request.is_over = true;
+  if (request.parts_leaving > 0) return;
   sends_in_rendezvous_.erase(request.token);
   if (request.copy) ledger_.refund(memory::Account::sender_fifo, request.total);
   if (!request.is_complete()) request.finish();
@@ -270,7 +270,9 @@ void ChannelBackend::complete_send(SendRequest& request) {
 void ChannelBackend::on_clear_to_send(Endpoint& from, std::span<const std::byte> body) {
   const auto frame = wire::take<wire::ClearToSend>(body);
   SendRequest* request = frame ? sends_in_rendezvous_.find(frame->sender_token) : nullptr;
-  if (request == nullptr || request->endpoint != &from || frame->offset > request->total) return;
+  if (request == nullptr || request->endpoint != &from || frame->offset > request->total ||
+      request->is_over)
+    return;
   request->peer_token = frame->receiver_token;
   request->sent = frame->offset;
   send_by_frames(*request, frame->offset, request->total - frame->offset);

@@ -83,8 +83,9 @@ bool ChannelBackend::is_drained() {
   const auto is_owed = [](const SendRequest& request) { return !request.endpoint->is_away(); };
   bool owes =
       std::ranges::any_of(pipelines_, [&](const auto* request) { return is_owed(*request); });
-  sends_in_rendezvous_.for_each(
-      [&](const SendRequest& request) { owes |= request.copy && is_owed(request); });
+  sends_in_rendezvous_.for_each([&](const SendRequest& request) {
+    owes |= request.parts_leaving > 0 || (request.copy && is_owed(request));
+  });
   return !owes && endpoints_.is_drained();
 }
 
@@ -103,6 +104,7 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
   situation.can_get =
       can_use_operations(request, wire::Offer::get) && can_check(request, ChannelKind::rc_rdma);
   situation.can_put = can_use_operations(request, wire::Offer::put);
+  situation.can_expect = can_expect(request);
   const FetchProtocol protocol = choose(situation).protocol;
   ++fetches_[static_cast<std::size_t>(protocol)];
   switch (protocol) {
@@ -120,6 +122,9 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
       return;
     case FetchProtocol::rdma_put:
       start_put(request);
+      return;
+    case FetchProtocol::zero_copy:
+      start_zero_copy(request);
       return;
     case FetchProtocol::copy_pipeline:
       ask_for_frames(request);

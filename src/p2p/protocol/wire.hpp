@@ -24,7 +24,7 @@
 //
 // offer (a rendezvous has check 0 unless that way is checked): how the receiver may get the rest,
 // besides asking for frames: 1: copy it out of the sender's memory; 2: read it by RDMA; 3: have it
-// written into its own memory by RDMA.
+// written into its own memory by RDMA; 4: have it cross without copies by datagrams.
 //
 // stream_data (sequenced; the next bytes of a stream):   | sender token (64) | payload
 // clear_to_send (receiver to sender: send me the rest by frames):
@@ -37,6 +37,9 @@
 //   | receiver token (64) | offset (64) | CRC32C of the block (32) | 1: it is one, or 0 (32) |
 // A block that is not what its checksum says is asked for with another clear_to_put, without an
 // address: it comes by frames then.
+// clear_to_cross (receiver to sender: send this part of what begins at the offset without copies):
+//   | sender token (64) | receiver token (64) | offset (64) | clearance, of the receiver's link |
+// not_crossed (sender to receiver: some of that does not come):   | receiver token (64) |
 // finished (receiver to sender: I have all of it):   | sender token (64) |
 // credit (receiver to sender: eager payload consumed): | bytes (64) |
 #pragma once
@@ -62,9 +65,11 @@ enum class FrameClass : std::uint8_t {
   stream_data = 8,
   clear_to_put = 9,
   put_done = 10,
+  clear_to_cross = 11,
+  not_crossed = 12,
 };
 
-enum class Offer : std::uint16_t { frames = 0, single_copy = 1, get = 2, put = 3 };
+enum class Offer : std::uint16_t { frames = 0, single_copy = 1, get = 2, put = 3, zero_copy = 4 };
 
 struct MatchHeader {
   std::uint32_t context;
@@ -115,6 +120,14 @@ struct PutDone {
   std::uint64_t offset;
   std::uint32_t checksum;
   std::uint32_t is_checked;
+};
+struct ClearToCross {
+  std::uint64_t sender_token;
+  std::uint64_t receiver_token;
+  std::uint64_t offset;
+};
+struct NotCrossed {
+  std::uint64_t receiver_token;
 };
 struct Finished {
   std::uint64_t sender_token;

@@ -15,6 +15,7 @@
 #include "transport/verbs/datagrams.hpp"
 #include "transport/verbs/reliable_queues.hpp"
 #include "transport/verbs/send_buffers.hpp"
+#include "transport/verbs/zero_copy_transfers.hpp"
 
 namespace hawser::transport::verbs {
 
@@ -35,6 +36,8 @@ struct LinkServices {
 
   /// Made when the first connection is.
   std::unique_ptr<ReliableQueues> reliable;
+  /// Made when the first message goes or comes without copies.
+  std::unique_ptr<ZeroCopyTransfers> zero_copy;
   std::uint32_t connections_made = 0;
   std::uint32_t rings_made = 0;
   std::uint64_t commits = 0;  // to connections, where some are to break
@@ -63,6 +66,11 @@ struct LinkServices {
       return frame;
     datagrams.reap_sends();
     return buffers.reserve_briefly();
+  }
+  ZeroCopyTransfers& zero_copy_transfers() {
+    if (!zero_copy)
+      zero_copy = std::make_unique<ZeroCopyTransfers>(port, settings, ledger, channel, sink);
+    return *zero_copy;
   }
   /// The queues of connections; null where the adapter refuses them.
   ReliableQueues* reliable_queues() {

@@ -40,6 +40,13 @@ struct Settings {
   std::int64_t pinned_bytes_max = std::int64_t{1} << 32;
   bool registration_cache = true;
 
+  // Messages without copies and without a connection.
+  std::int64_t zero_copy_queue_pairs = 16;     // that may come at a time
+  std::int64_t zero_copy_receive_depth = 256;  // datagrams of a part that may come at once
+  std::int64_t zero_copy_send_depth = 256;     // datagrams under way from this process
+  std::int64_t zero_copy_first_timeout_ns = 1'000'000'000;
+  std::int64_t zero_copy_timeout_ns = 50'000'000;
+
   // For tests: one in so many frames that are sent breaks its connection; 0: none.
   std::int64_t break_one_in = 0;
 };

@@ -33,6 +33,7 @@ void VerbsLink::open(AddressHandle to, std::uint32_t queue_pair, std::uint8_t mt
   queue_pair_ = queue_pair;
   datagram_frame_bytes_max_ = mtu_bytes(std::min(mtu, header_.mtu)) - sizeof(DatagramHeader);
   channels_.add(ChannelKind::ud_send);
+  if (services_.settings.zero_copy_queue_pairs > 0) channels_.add(ChannelKind::ud_zero_copy);
   earnable_.add(ChannelKind::rc_send);
 }
 
@@ -205,6 +206,21 @@ std::uint32_t VerbsLink::operations_epoch() const {
 
 void VerbsLink::stop_operations(std::uint32_t epoch) {
   if (connector_) connector_->stop(epoch);
+}
+
+// Messages without copies; a segment of one fills a datagram.
+
+Result<Clearance> VerbsLink::expect(const DirectMessage& message) {
+  return services_.zero_copy_transfers().expect(
+      *this, message, datagram_frame_bytes_max_ + sizeof(DatagramHeader), services_.clock());
+}
+
+void VerbsLink::stop_expecting(std::uint64_t token) {
+  services_.zero_copy_transfers().stop_expecting(*this, token);
+}
+
+bool VerbsLink::send_cleared(const DirectMessage& message, std::span<const std::byte> clearance) {
+  return services_.zero_copy_transfers().send(*this, message, clearance, to_.get());
 }
 
 // What arrives.

@@ -43,7 +43,7 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
 
   [[nodiscard]] ChannelSet possible_channels() const override {
     return {ChannelKind::ud_send, ChannelKind::rc_send, ChannelKind::rc_fast_path,
-            ChannelKind::rc_rdma};
+            ChannelKind::rc_rdma, ChannelKind::ud_zero_copy};
   }
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
@@ -68,6 +68,9 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   bool start(const Operation& operation) override;
   [[nodiscard]] std::uint32_t operations_epoch() const override;
   void stop_operations(std::uint32_t epoch) override;
+  Result<Clearance> expect(const DirectMessage& message) override;
+  void stop_expecting(std::uint64_t token) override;
+  bool send_cleared(const DirectMessage& message, std::span<const std::byte> clearance) override;
 
  private:
   static constexpr std::uint32_t large_frames_max = 2;  // that were not released yet

@@ -53,7 +53,10 @@ VerbsTransport::VerbsTransport(Environment environment, std::unique_ptr<Port> po
               .slabs_max = word_slabs_max}) {}
 
 VerbsTransport::~VerbsTransport() {
-  if (services_) services_->is_closing = true;
+  if (services_) {
+    services_->is_closing = true;
+    services_->zero_copy.reset();  // it uses the links' address handles
+  }
   for (const auto& [peer, link] : links_) link->close();
 }
 
@@ -75,6 +78,7 @@ Result<void> VerbsTransport::open_datagrams() {
       .registrations = [this]() -> memory::RegistrationCache& { return registrations(); },
       .words = words_,
       .reliable = nullptr,
+      .zero_copy = nullptr,
       .timed = {},
       .ending = {},
       .polled = {},
@@ -140,6 +144,8 @@ bool VerbsTransport::progress() {
   bool moved =
       datagrams_->poll([this](const ReceivedDatagram& datagram) { on_datagram(datagram); });
   moved |= poll_connections();
+  if (services_->zero_copy && !services_->zero_copy->is_idle())
+    moved |= services_->zero_copy->poll(environment_.clock());
   if (!services_->ending.empty() && !moved) [[unlikely]]
     moved = end_connections();
   if (!services_->timed.empty()) [[unlikely]]
@@ -187,7 +193,9 @@ bool VerbsTransport::end_connections() {
   return true;
 }
 
-bool VerbsTransport::is_drained() const { return datagrams_->is_drained(); }
+bool VerbsTransport::is_drained() const {
+  return datagrams_->is_drained() && (!services_->zero_copy || services_->zero_copy->is_drained());
+}
 
 void VerbsTransport::arm() {
   ibv_cq* queue = nullptr;
@@ -196,6 +204,7 @@ void VerbsTransport::arm() {
   take_events();
   datagrams_->arm();
   if (services_->reliable) services_->reliable->arm();
+  if (services_->zero_copy) services_->zero_copy->arm();
   say_asleep(true);
 }
 
@@ -208,6 +217,7 @@ void VerbsTransport::say_asleep(bool is_asleep) {
 std::uint64_t VerbsTransport::deadline_ns() const {
   std::uint64_t first = said_asleep_ ? environment_.clock() + look_ns : never_ns;
   for (const VerbsLink* link : services_->timed) first = std::min(first, link->deadline_ns());
+  if (services_->zero_copy) first = std::min(first, services_->zero_copy->deadline_ns());
   return first;
 }
 
