@@ -350,6 +350,9 @@ class Transport {
   /// Where no peer wakes this process through its wake word: a descriptor that becomes readable,
   /// once arm() has been called, when progress() has something to do. -1: peers do.
   [[nodiscard]] virtual int descriptor() const { return -1; }
+  /// A second one for what has left, of a transport that was told to keep it apart: then
+  /// descriptor() is for what has come. -1: it is for both.
+  [[nodiscard]] virtual int departures_descriptor() const { return -1; }
   /// Called before this process looks for work once more and then sleeps.
   virtual void arm() {}
   /// When progress() has something to do by itself, in nanoseconds of the clock: 0 at once,

@@ -1,5 +1,6 @@
 // Connections, fast paths and operations on memory between two ends in one process, over softrdma.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <numeric>
@@ -35,6 +36,41 @@ TEST(VerbsConnection, OneThatWasAskedForServesBothDirections) {
     }
     ++number;
   }
+}
+
+bool is_readable(int descriptor, int timeout_ms) {
+  pollfd polled{descriptor, POLLIN, 0};
+  return ::poll(&polled, 1, timeout_ms) == 1;
+}
+
+TEST(VerbsConnection, WhatHasLeftIsToldApartWhereThatIsWanted) {
+  constexpr int long_ms = 5000;
+  Settings settings;
+  EXPECT_EQ(Pair(settings).a.transport->departures_descriptor(), -1);
+  settings.tells_departures = true;
+  Pair pair(settings);
+  pair.connect();
+  std::vector<std::uint64_t> local(1000, 1), remote(1000, 2);
+  const auto address = [](auto& memory) { return reinterpret_cast<std::uint64_t>(memory.data()); };
+  const auto held = std::move(*pair.there->hold(address(local), 8000));
+  const auto theirs = std::move(*pair.back->hold(address(remote), 8000));
+  pair.a.transport->arm();
+  pair.b.transport->arm();
+  ASSERT_TRUE(pair.there->start({.kind = Operation::Kind::get,
+                                 .local_address = address(local),
+                                 .local_key = held->local_key(),
+                                 .remote_key = theirs->remote_key(),
+                                 .remote_address = address(remote),
+                                 .bytes = 8000,
+                                 .token = 1}));
+  EXPECT_TRUE(is_readable(pair.a.transport->departures_descriptor(), long_ms));
+  EXPECT_FALSE(is_readable(pair.a.transport->descriptor(), 0));
+  settle(pair.a, pair.b);
+  EXPECT_EQ(local, remote);
+  pair.back->release(rc, send(*pair.back, rc, 8, 0));
+  EXPECT_TRUE(is_readable(pair.a.transport->descriptor(), long_ms));
+  settle(pair.a, pair.b);
+  EXPECT_EQ(pair.a.sink.arrivals.size(), 1U);
 }
 
 TEST(VerbsConnection, TwoThatAskAtOnceGetOne) {

@@ -29,6 +29,7 @@ struct LinkServices {
   memory::Ledger& ledger;
   const std::function<std::uint64_t()>& clock;
   ibv_comp_channel* channel;
+  ibv_comp_channel* departures;  // see ReliableQueues::open
   SendBuffers& buffers;
   Datagrams& datagrams;
   const std::function<memory::RegistrationCache&()> registrations;  // made at the first call
@@ -75,7 +76,7 @@ struct LinkServices {
   /// The queues of connections; null where the adapter refuses them.
   ReliableQueues* reliable_queues() {
     if (reliable) return reliable.get();
-    auto made = ReliableQueues::open(port, channel, ledger, settings);
+    auto made = ReliableQueues::open(port, channel, departures, ledger, settings);
     if (!made) return nullptr;
     reliable = std::move(*made);
     return reliable.get();

@@ -23,6 +23,7 @@ constexpr std::size_t own_buffers_max = std::size_t{1} << 20;
 
 Result<std::unique_ptr<ReliableQueues>> ReliableQueues::open(const Port& port,
                                                              ibv_comp_channel* channel,
+                                                             ibv_comp_channel* departures,
                                                              memory::Ledger& ledger,
                                                              const Settings& settings) {
   ibv_device_attr limits{};
@@ -34,9 +35,14 @@ Result<std::unique_ptr<ReliableQueues>> ReliableQueues::open(const Port& port,
   queues->completions_max_ = limits.max_cqe;
   HAWSER_TRY(queues->open_shared());
   constexpr int completions_at_first = 1024;
-  queues->completions_.reset(ibv_create_cq(
-      port.context.get(), std::min(completions_at_first, limits.max_cqe), nullptr, channel, 0));
-  if (!queues->completions_) return refusal("a completion queue");
+  const auto make_queue = [&](ibv_comp_channel* told_by) {
+    return ibv_create_cq(port.context.get(), std::min(completions_at_first, limits.max_cqe),
+                         nullptr, told_by, 0);
+  };
+  queues->completions_.reset(make_queue(channel));
+  if (departures != nullptr) queues->departures_.reset(make_queue(departures));
+  if (!queues->completions_ || (departures != nullptr && !queues->departures_))
+    return refusal("a completion queue");
   return queues;
 }
 
@@ -80,7 +86,7 @@ PeerReceives::Credits ReliableQueues::credits_of(std::size_t priority) const {
 QueuePair ReliableQueues::make_queue_pair(std::size_t priority) {
   if (!open_shared()) return nullptr;
   ibv_qp_init_attr wanted{};
-  wanted.send_cq = completions_.get();
+  wanted.send_cq = departures_ ? departures_.get() : completions_.get();
   wanted.recv_cq = completions_.get();
   wanted.srq = settings_.srq ? shared_[priority]->queue() : nullptr;
   wanted.cap = {.max_send_wr = static_cast<std::uint32_t>(settings_.rc_queue_depth),
@@ -149,8 +155,10 @@ void ReliableQueues::fit_completions(std::size_t receives) {
       receives + entries_.size() * static_cast<std::size_t>(settings_.rc_queue_depth);
   const int wanted =
       static_cast<int>(std::min(reports, static_cast<std::size_t>(completions_max_)));
-  if (wanted > completions_->cqe)
-    ibv_resize_cq(completions_.get(), std::min(2 * wanted, completions_max_));
+  for (ibv_cq* queue : {completions_.get(), departures_.get()}) {
+    if (queue != nullptr && wanted > queue->cqe)
+      ibv_resize_cq(queue, std::min(2 * wanted, completions_max_));
+  }
 }
 
 std::uint32_t ReliableQueues::window(std::uint32_t queue_pair) {
@@ -177,14 +185,17 @@ bool ReliableQueues::poll() {
 }
 
 int ReliableQueues::poll_some() {
-  std::array<ibv_wc, completions_per_poll_max> found;
-  const int count = ibv_poll_cq(completions_.get(), completions_per_poll_max, found.data());
+  const int count = poll_some(*completions_);
   full_polls_ = count == completions_per_poll_max ? full_polls_ + 1 : 0;
-  if (count <= 0) {
-    if (!is_watched_) [[unlikely]]
-      watch();
-    return 0;
-  }
+  if (count == 0 && !is_watched_) [[unlikely]]
+    watch();
+  return departures_ ? count + poll_some(*departures_) : count;
+}
+
+int ReliableQueues::poll_some(ibv_cq& queue) {
+  std::array<ibv_wc, completions_per_poll_max> found;
+  const int count = ibv_poll_cq(&queue, completions_per_poll_max, found.data());
+  if (count <= 0) return 0;
   for (const ibv_wc& completion : std::span(found).first(static_cast<std::size_t>(count)))
     on_completion(completion);
   repost();
@@ -192,7 +203,8 @@ int ReliableQueues::poll_some() {
 }
 
 void ReliableQueues::poll_all() {
-  const int polls_max = completions_->cqe / completions_per_poll_max + 1;
+  const int entries = std::max(completions_->cqe, departures_ ? departures_->cqe : 0);
+  const int polls_max = entries / completions_per_poll_max + 1;
   for (int i = 0; i < polls_max && poll_some() > 0; ++i) {
   }
 }
@@ -250,6 +262,7 @@ void ReliableQueues::on_event(const ibv_async_event& event) {
 void ReliableQueues::arm() {
   if (entries_.empty()) return;
   ibv_req_notify_cq(completions_.get(), 0);
+  if (departures_) ibv_req_notify_cq(departures_.get(), 0);
 }
 
 }  // namespace hawser::transport::verbs

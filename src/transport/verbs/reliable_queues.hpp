@@ -8,7 +8,7 @@
 // buffers of its own (PeerReceives), out of the same pools.
 //
 // One completion queue for all: a process that has slept would leave the others armed, for which
-// adapters pay.
+// adapters pay. Where one thread waits for what comes and another for what has left, there are two.
 //
 // Buffers are posted anew as their frames are polled, a few at a time, so that other work has its
 // turn. A process that calls seldom and for short would fall behind: its adapter reports when few
@@ -37,7 +37,9 @@ class Connection;
 
 class ReliableQueues {
  public:
+  /// DEPARTURES: the channel that tells of what has left; null: CHANNEL tells of everything.
   static Result<std::unique_ptr<ReliableQueues>> open(const Port& port, ibv_comp_channel* channel,
+                                                      ibv_comp_channel* departures,
                                                       memory::Ledger& ledger,
                                                       const Settings& settings);
 
@@ -111,8 +113,9 @@ class ReliableQueues {
   /// Makes the shared queues if they are not there.
   Result<void> open_shared();
   void close_idle_shared();
-  /// As many completions as one call brings; how many those are.
+  /// As many completions as one call for each queue brings; how many those are.
   int poll_some();
+  int poll_some(ibv_cq& queue);
   void on_completion(const ibv_wc& completion);
   void repost();
   void watch();
@@ -125,6 +128,7 @@ class ReliableQueues {
   std::array<ReceivePool, priorities> pools_;
   std::array<std::unique_ptr<SharedReceives>, priorities> shared_;  // null where nothing is shared
   CompletionQueue completions_;
+  CompletionQueue departures_;                        // null: they are among completions_
   std::unordered_map<std::uint32_t, Entry> entries_;  // by queue pair: two for each connection
   std::vector<PeerReceives*> touched_;                // something came since repost()
   std::uint32_t last_number_ = 0;

@@ -47,6 +47,9 @@ struct Settings {
   std::int64_t zero_copy_first_timeout_ns = 1'000'000'000;
   std::int64_t zero_copy_timeout_ns = 50'000'000;
 
+  // Not a parameter: what has left is told by a descriptor of its own.
+  bool tells_departures = false;
+
   // For tests: one in so many frames that are sent breaks its connection; 0: none.
   std::int64_t break_one_in = 0;
 };

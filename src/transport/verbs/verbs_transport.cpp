@@ -16,6 +16,20 @@ namespace {
 constexpr std::size_t words_per_slab = 32;
 constexpr std::size_t word_slabs_max = 2048;
 
+/// One that is read without waiting; null where the adapter refuses.
+CompletionChannel make_channel(const Port& port) {
+  CompletionChannel channel(ibv_create_comp_channel(port.context.get()));
+  if (channel) platform::never_wait_on(channel->fd);
+  return channel;
+}
+
+/// Forgets what CHANNEL has told so far.
+void drain(ibv_comp_channel* channel) {
+  ibv_cq* queue = nullptr;
+  void* context = nullptr;
+  while (ibv_get_cq_event(channel, &queue, &context) == 0) ibv_ack_cq_events(queue, 1);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(const Environment& environment,
@@ -23,25 +37,28 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(const Environment& 
   Result<Port> opened = Port::open(settings);
   if (!opened) return opened.take_error();
   auto port = std::make_unique<Port>(std::move(*opened));  // queues refer to it
-  CompletionChannel channel(ibv_create_comp_channel(port->context.get()));
-  if (!channel) return refusal("a completion channel");
-  platform::never_wait_on(channel->fd);
+  CompletionChannel channel = make_channel(*port);
+  CompletionChannel departures = settings.tells_departures ? make_channel(*port) : nullptr;
+  if (!channel || (settings.tells_departures && !departures))
+    return refusal("a completion channel");
   const std::array descriptors = {channel->fd, port->context->async_fd};
   auto woken_by = platform::DescriptorSet::make(descriptors);
   if (!woken_by) return woken_by.take_error();
-  std::unique_ptr<VerbsTransport> transport(new VerbsTransport(
-      environment, std::move(port), std::move(channel), std::move(*woken_by), settings));
+  std::unique_ptr<VerbsTransport> transport(
+      new VerbsTransport(environment, std::move(port), std::move(channel), std::move(departures),
+                         std::move(*woken_by), settings));
   HAWSER_TRY(transport->open_datagrams());
   return transport;
 }
 
 VerbsTransport::VerbsTransport(Environment environment, std::unique_ptr<Port> port,
-                               CompletionChannel channel, platform::DescriptorSet woken_by,
-                               const Settings& settings)
+                               CompletionChannel channel, CompletionChannel departures,
+                               platform::DescriptorSet woken_by, const Settings& settings)
     : environment_(std::move(environment)),
       settings_(settings),
       port_(std::move(port)),
       channel_(std::move(channel)),
+      departures_(std::move(departures)),
       events_(*port_->context),
       woken_by_(std::move(woken_by)),
       buffers_(*port_, settings_, *environment_.ledger),
@@ -73,6 +90,7 @@ Result<void> VerbsTransport::open_datagrams() {
       .ledger = *environment_.ledger,
       .clock = environment_.clock,
       .channel = channel_.get(),
+      .departures = departures_.get(),
       .buffers = buffers_,
       .datagrams = *datagrams_,
       .registrations = [this]() -> memory::RegistrationCache& { return registrations(); },
@@ -198,9 +216,8 @@ bool VerbsTransport::is_drained() const {
 }
 
 void VerbsTransport::arm() {
-  ibv_cq* queue = nullptr;
-  void* context = nullptr;
-  while (ibv_get_cq_event(channel_.get(), &queue, &context) == 0) ibv_ack_cq_events(queue, 1);
+  drain(channel_.get());
+  if (departures_) drain(departures_.get());
   take_events();
   datagrams_->arm();
   if (services_->reliable) services_->reliable->arm();

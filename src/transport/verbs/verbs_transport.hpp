@@ -47,6 +47,9 @@ class VerbsTransport final : public Transport {
   void leave() override {}
   void come_back() override {}
   [[nodiscard]] int descriptor() const override { return woken_by_.descriptor(); }
+  [[nodiscard]] int departures_descriptor() const override {
+    return departures_ ? departures_->fd : -1;
+  }
   void arm() override;
   [[nodiscard]] std::uint64_t deadline_ns() const override;
   [[nodiscard]] std::size_t datagram_bytes_max() const override {
@@ -63,7 +66,8 @@ class VerbsTransport final : public Transport {
   static constexpr std::uint32_t rounds_if_awake = 256;
 
   VerbsTransport(Environment environment, std::unique_ptr<Port> port, CompletionChannel channel,
-                 platform::DescriptorSet woken_by, const Settings& settings);
+                 CompletionChannel departures, platform::DescriptorSet woken_by,
+                 const Settings& settings);
   Result<void> open_datagrams();
   memory::RegistrationCache& registrations();
   VerbsLink& make_link(const Identity& peer, std::uint64_t expected_token);
@@ -82,6 +86,7 @@ class VerbsTransport final : public Transport {
   const Settings settings_;
   const std::unique_ptr<Port> port_;
   const CompletionChannel channel_;
+  const CompletionChannel departures_;  // null: channel_ tells of them as well
   AdapterEvents events_;
   const platform::DescriptorSet woken_by_;  // completions and events
   SendBuffers buffers_;
