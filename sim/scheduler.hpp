@@ -132,7 +132,7 @@ class SimWaiter final : public p2p::Waiter {
     scheduler_.prepare(fiber_);
     return 0;
   }
-  void sleep(std::uint32_t, std::uint64_t deadline_ns) override {
+  void sleep(std::uint32_t, std::uint64_t deadline_ns, p2p::WakeBy) override {
     scheduler_.sleep(fiber_, deadline_ns);
   }
   void cancel() override {}

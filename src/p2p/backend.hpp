@@ -147,6 +147,8 @@ class Backend {
   /// When progress() has something to do by itself, in the waiter's nanoseconds: 0 at once,
   /// never_ns not at all.
   [[nodiscard]] virtual std::uint64_t deadline_ns() const { return base::never_ns; }
+  /// Something that was begun goes on in the next progress(), though nothing comes.
+  [[nodiscard]] virtual bool has_work() const { return false; }
   /// Called before this process looks for work once more and then sleeps: whatever comes from now
   /// on has to wake it.
   virtual void arm() {}

@@ -80,7 +80,7 @@ Result<void> Engine::send(const ConstBuffer& buffer, const Envelope& envelope, S
 Result<void> Engine::recv(const Buffer& buffer, const Envelope& envelope, Status* status) {
   Status at_once;
   if (receives_at_once(buffer, envelope, status == nullptr ? &at_once : status)) return {};
-  Result<Ref<Request>> request = irecv(buffer, envelope);
+  Result<Ref<Request>> request = begin_receive(buffer, envelope);
   if (!request) return request.take_error();
   wait(**request);
   if (status != nullptr) *status = (*request)->status();
@@ -92,7 +92,9 @@ bool Engine::receives_at_once(const Buffer& buffer, const Envelope& envelope, St
   constexpr int looks_max = 256;
   constexpr std::uint32_t receives_per_round = 16;
   if (threaded_ || envelope.peer < 0 || ++receives_ % receives_per_round == 0) return false;
-  for (int looks = is_oversubscribed() ? 1 : looks_max; looks > 0; --looks) {
+  const WaitPolicy& policy = waiter_.policy();
+  const bool looks_once = policy.oversubscribed || policy.sleeps_at_once;
+  for (int looks = looks_once ? 1 : looks_max; looks > 0; --looks) {
     const Taken taken = backend_.try_recv(buffer, envelope, status);
     if (taken != Taken::nothing) return taken == Taken::message;
   }
@@ -105,7 +107,7 @@ Result<Ref<Request>> Engine::isend(const ConstBuffer& buffer, const Envelope& en
     return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::send));
   if (sends_short(buffer, envelope, mode)) [[likely]]
     return sent();
-  return begin_send(buffer, envelope, mode);
+  return left_behind(begin_send(buffer, envelope, mode));
 }
 
 bool Engine::sends_short(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
@@ -125,7 +127,16 @@ Result<Ref<Request>> Engine::begin_send(const ConstBuffer& buffer, const Envelop
   return request;
 }
 
+Result<Ref<Request>> Engine::left_behind(Result<Ref<Request>> request) {
+  if (attendance_.is_attended() && request.ok() && !(*request)->is_complete()) hand_over();
+  return request;
+}
+
 Result<Ref<Request>> Engine::irecv(const Buffer& buffer, const Envelope& envelope) {
+  return left_behind(begin_receive(buffer, envelope));
+}
+
+Result<Ref<Request>> Engine::begin_receive(const Buffer& buffer, const Envelope& envelope) {
   if (envelope.peer == proc_null)
     return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::receive));
   const LaneLock lock(*this);
@@ -163,11 +174,13 @@ Result<Ref<Message>> Engine::mprobe(const Envelope& envelope) {
 Result<Ref<Request>> Engine::imrecv(const Buffer& buffer, Ref<Message> message) {
   if (message->status().source == proc_null)
     return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::receive));
-  const LaneLock lock(*this);
-  return backend_.imrecv(buffer, std::move(message));
+  return left_behind([&] {
+    const LaneLock lock(*this);
+    return backend_.imrecv(buffer, std::move(message));
+  }());
 }
 
-bool Engine::progress() {
+bool Engine::progress(UserCode user_code) {
   bool moved = false;
   {
     const LaneLock lock(*this);
@@ -176,7 +189,7 @@ bool Engine::progress() {
   // By index: a source may start a collective of its own, which adds nothing, or remove itself.
   for (std::size_t i = 0; i < sources_.size(); ++i)
     if (!sources_[i]->is_idle()) [[unlikely]]
-      moved |= sources_[i]->advance();
+      moved |= sources_[i]->advance(user_code);
   if (moved && threaded_) notify();
   return moved;
 }
@@ -191,6 +204,43 @@ std::uint32_t Engine::prepare_to_sleep() {
 std::uint64_t Engine::deadline_ns() {
   const LaneLock lock(*this);
   return backend_.deadline_ns();
+}
+
+void Engine::attend(const std::atomic<bool>& is_dismissed, WakeBy by) {
+  while (!is_dismissed.load(std::memory_order_acquire)) {
+    if (attendance_.is_program_inside()) {
+      attendance_.step_aside();
+    } else if (!progress(UserCode::deferred)) {
+      attend_asleep(is_dismissed, by);
+    }
+  }
+}
+
+void Engine::attend_asleep(const std::atomic<bool>& is_dismissed, WakeBy by) {
+  const std::uint32_t ticket = prepare_to_sleep();
+  if (is_dismissed.load(std::memory_order_acquire) || progress(UserCode::deferred)) {
+    waiter_.cancel();
+    waiter_.wake();  // others may sleep on the announcement that was taken back
+    return;
+  }
+  const std::uint64_t look_ns = waiter_.now_ns() + attendant_sleep_ns_max;
+  waiter_.sleep(ticket, by == WakeBy::arrivals ? look_ns : std::min(look_ns, deadline_ns()), by);
+}
+
+void Engine::hand_over() {
+  // One that is asleep is woken by what comes.
+  if (attendance_.is_program_inside() || attendance_.hand_over()) return;
+  bool has_work = false;
+  {
+    const LaneLock lock(*this);
+    has_work = backend_.has_work();
+  }
+  if (has_work) waiter_.wake();
+}
+
+void Engine::rouse_attendants() {
+  attendance_.call_back();
+  waiter_.wake();
 }
 
 void Engine::add_source(ProgressSource& source) { sources_.push_back(&source); }

@@ -3,7 +3,8 @@
 // Everything above (collectives, comm_ops, the binding) sends, receives and waits through it.
 // Ownership: owned by the Process; borrows backend and waiter.
 // Threads:   all public calls are thread-safe once set_threaded(true); before, only one thread may
-//            use the process and no lock is taken (MPI_THREAD_SINGLE … SERIALIZED).
+//            use the process and no lock is taken (MPI_THREAD_SINGLE … SERIALIZED). Progress
+//            threads need it, whatever the program asked for.
 #pragma once
 
 #include <atomic>
@@ -11,10 +12,15 @@
 #include <mutex>
 #include <vector>
 
+#include "p2p/attendance.hpp"
 #include "p2p/backend.hpp"
 #include "p2p/waiter.hpp"
 
 namespace hawser::p2p {
+
+/// Whether user code may run: not in progress threads, whose stack and thread the program does not
+/// expect it on.
+enum class UserCode : std::uint8_t { allowed, deferred };
 
 /// Work that progress drives outside of the lane lock, because it may call user code: the plans of
 /// nonblocking collectives. Progress looks at is_idle() in every round and calls advance() only
@@ -24,8 +30,9 @@ class ProgressSource {
   virtual ~ProgressSource() = default;
   [[nodiscard]] bool is_idle() const { return idle_.load(std::memory_order_relaxed); }
   /// True if anything happened. Re-entered neither by one thread nor by two at a time for the
-  /// same piece of work; the source sees to it.
-  virtual bool advance() = 0;
+  /// same piece of work; the source sees to it. What would call user code that is deferred waits
+  /// for a later call.
+  virtual bool advance(UserCode user_code) = 0;
 
  protected:
   void set_idle(bool idle) { idle_.store(idle, std::memory_order_relaxed); }
@@ -71,7 +78,7 @@ class Engine {
   Result<Ref<Request>> imrecv(const Buffer& buffer, Ref<Message> message);
 
   /// One round of progress: the backend under the lane lock, then the sources.
-  bool progress();
+  bool progress() { return progress(UserCode::allowed); }
   /// Returns once DONE() is true; progresses, spins and sleeps in between. DONE must depend only on
   /// what progress() or another thread inside this Engine changes.
   template <class Done>
@@ -85,6 +92,13 @@ class Engine {
     // last look sees what was completed before.
     if (sleepers_.fetch_add(0, std::memory_order_seq_cst) > 0) waiter_.wake();
   }
+
+  /// Who drives: the program, or progress threads.
+  [[nodiscard]] Attendance& attendance() { return attendance_; }
+  /// A progress thread's life: drives while the program does not, and sleeps while nothing happens,
+  /// until IS_DISMISSED is seen to be true; rouse_attendants() has it look.
+  void attend(const std::atomic<bool>& is_dismissed, WakeBy by);
+  void rouse_attendants();
 
   void add_source(ProgressSource& source);
   void remove_source(ProgressSource& source);
@@ -104,6 +118,17 @@ class Engine {
  private:
   friend class LaneLock;
 
+  /// How long a progress thread sleeps at most: what the program's own calls have made due in the
+  /// meantime (frames to be sent again, the rest of a copy) waits no longer.
+  static constexpr std::uint64_t attendant_sleep_ns_max = 2'000'000;
+
+  bool progress(UserCode user_code);
+  /// Until there is something to do, or the program is inside.
+  void attend_asleep(const std::atomic<bool>& is_dismissed, WakeBy by);
+  /// REQUEST as it is; progress threads take over if it is not complete.
+  Result<Ref<Request>> left_behind(Result<Ref<Request>> request);
+  void hand_over();
+  Result<Ref<Request>> begin_receive(const Buffer& buffer, const Envelope& envelope);
   /// When progress() has something to do though nobody wakes us.
   [[nodiscard]] std::uint64_t deadline_ns();
   /// The ticket for the waiter's sleep().
@@ -122,7 +147,8 @@ class Engine {
   bool peers_cost_ = false;
   std::uint32_t receives_ = 0;  // that were tried the short way
   std::recursive_mutex mutex_;
-  std::atomic<int> sleepers_{0};
+  std::atomic<int> sleepers_{0};  // threads of the program
+  Attendance attendance_;
   std::vector<ProgressSource*> sources_;
   SentRequest sent_;
 };
@@ -146,6 +172,7 @@ class LaneLock {
 
 template <class Done>
 void Engine::wait_until(Done&& done) {
+  Attendance::Visit visit(attendance_);
   Patience patience(waiter_);
   while (!done()) {
     if (progress()) {
@@ -161,10 +188,11 @@ void Engine::wait_until(Done&& done) {
       // Another thread may have gone to sleep on the announcement that we took back.
       if (threaded_) waiter_.wake();
     } else {
-      waiter_.sleep(ticket, deadline_ns());
+      waiter_.sleep(ticket, deadline_ns(), WakeBy::anything);
     }
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
     patience.renew();
+    visit.note_sleep();
   }
 }
 

@@ -20,9 +20,17 @@ using base::never_ns;
 struct WaitPolicy {
   /// Ranks on this host outnumber its cores: a waiting rank stands in another's way.
   bool oversubscribed = false;
-  std::uint64_t spin_ns = 0;   // of polling, where cores are free
-  std::uint32_t yields = 0;    // rounds in which others may run first, where they are not,
-  std::uint64_t yield_ns = 0;  // and this long at least: without others a round is over at once
+  std::uint64_t spin_ns = 0;    // of polling, where cores are free
+  std::uint32_t yields = 0;     // rounds in which others may run first, where they are not,
+  std::uint64_t yield_ns = 0;   // and this long at least: without others a round is over at once
+  bool sleeps_at_once = false;  // none of these: who waits sleeps
+};
+
+/// What ends a sleep, besides wake() and its deadline.
+enum class WakeBy : std::uint8_t {
+  anything,
+  arrivals,    // what has come,
+  departures,  // or what has left, where the two can be told apart
 };
 
 class Waiter {
@@ -37,7 +45,9 @@ class Waiter {
   /// The ticket that sleep() wants: several threads of a process may wait at a time.
   virtual std::uint32_t prepare() = 0;
   /// At most until now_ns() is DEADLINE_NS (never_ns: no limit); perhaps less.
-  virtual void sleep(std::uint32_t ticket, std::uint64_t deadline_ns) = 0;
+  virtual void sleep(std::uint32_t ticket, std::uint64_t deadline_ns, WakeBy by) = 0;
+  /// Whether WakeBy::arrivals and WakeBy::departures differ.
+  [[nodiscard]] virtual bool tells_departures() const { return false; }
   virtual void cancel() = 0;
   /// Wakes every thread of this process that sleeps here.
   virtual void wake() = 0;
@@ -59,6 +69,7 @@ class Patience {
   /// True, after a pause: try another round. False: it is time to sleep.
   bool lasts() {
     const WaitPolicy& policy = waiter_.policy();
+    if (policy.sleeps_at_once) return false;
     ++rounds_;
     if (policy.oversubscribed) {
       if (rounds_ > policy.yields && !is_in_time(policy.yield_ns)) return false;

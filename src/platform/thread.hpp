@@ -21,4 +21,7 @@ std::thread quiet_thread(Body&& body) {
   return thread;
 }
 
+/// What tools (top, gdb) call the calling thread: at most 15 characters.
+inline void name_this_thread(const char* name) { ::pthread_setname_np(::pthread_self(), name); }
+
 }  // namespace hawser::platform

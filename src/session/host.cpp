@@ -23,6 +23,12 @@ std::vector<std::string_view> transports_named(std::string_view list) {
   return names;
 }
 
+transport::verbs::Settings verbs_settings(const Settings& settings) {
+  transport::verbs::Settings verbs = settings.verbs;
+  verbs.tells_departures = settings.wait.progress == "two_threads";
+  return verbs;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<HostSurroundings>> HostSurroundings::create(bootstrap::Bootstrap& bootstrap,
@@ -44,11 +50,12 @@ Result<std::unique_ptr<HostSurroundings>> HostSurroundings::create(bootstrap::Bo
       .oversubscribed = oversubscribed,
       .spin_ns = static_cast<std::uint64_t>(settings.wait.spin_us) * 1000,
       .yields = static_cast<std::uint32_t>(settings.wait.yields),
-      .yield_ns = static_cast<std::uint64_t>(settings.wait.yield_us) * 1000};
+      .yield_ns = static_cast<std::uint64_t>(settings.wait.yield_us) * 1000,
+      .sleeps_at_once = settings.wait.progress == "blocking"};
   // Job-wide: it follows from numbers that all local processes share, and each of them registers.
-  // A kernel without membarrier lacks it for all of them.
-  const bool sleeper_pays =
-      !oversubscribed && settings.wait.sleeper_fences && platform::register_global_barrier();
+  // A kernel without membarrier lacks it for all of them. Only who polls sleeps rarely.
+  const bool sleeper_pays = !oversubscribed && settings.wait.progress == "polling" &&
+                            settings.wait.sleeper_fences && platform::register_global_barrier();
   return std::unique_ptr<HostSurroundings>(new HostSurroundings(
       bootstrap, settings, std::move(*memory),
       sleeper_pays ? hostmem::FencePayer::sleeper : hostmem::FencePayer::waker, policy));
@@ -60,7 +67,7 @@ HostSurroundings::HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settin
     : bootstrap_(bootstrap),
       transport_names_(settings.transport),
       shm_(settings.shm),
-      verbs_(settings.verbs),
+      verbs_(verbs_settings(settings)),
       memory_(std::move(memory)),
       wake_words_(reinterpret_cast<hostmem::WakeWord*>(memory_.data()),
                   bootstrap.placement().local_size),
@@ -105,9 +112,16 @@ Result<void> HostSurroundings::add_verbs(Transports& transports, transport::Sink
                            [this] { return waiter_.now_ns(); }},
                           verbs_);
   if (!verbs) return verbs.take_error();
-  HAWSER_TRY(waiter_.add_descriptor((*verbs)->descriptor()));
+  HAWSER_TRY(add_descriptors(**verbs));
   transports.push_back(std::move(*verbs));
   return {};
+}
+
+Result<void> HostSurroundings::add_descriptors(const transport::Transport& transport) {
+  const int departures = transport.departures_descriptor();
+  if (departures < 0) return waiter_.add_descriptor(transport.descriptor(), p2p::WakeBy::anything);
+  HAWSER_TRY(waiter_.add_descriptor(transport.descriptor(), p2p::WakeBy::arrivals));
+  return waiter_.add_descriptor(departures, p2p::WakeBy::departures);
 }
 
 /// Who asks for other transports alone asks for collectives by messages, too.

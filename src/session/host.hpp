@@ -39,6 +39,7 @@ class HostSurroundings final : public Surroundings {
   bootstrap::Bootstrap& bootstrap_;
   using Transports = std::vector<std::unique_ptr<transport::Transport>>;
   Result<void> add_shm(Transports& transports, transport::Sink& sink, memory::Ledger& ledger);
+  Result<void> add_descriptors(const transport::Transport& transport);
   Result<void> add_verbs(Transports& transports, transport::Sink& sink, memory::Ledger& ledger);
 
   const std::string transport_names_;

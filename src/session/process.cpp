@@ -42,7 +42,10 @@ Process::Process(std::unique_ptr<Surroundings> surroundings, const Settings& set
   endpoints_.set_self_transport(self_transport_);
 }
 
-Process::~Process() { endpoints_.give_frames_back(); }
+Process::~Process() {
+  end_progress_threads();
+  endpoints_.give_frames_back();
+}
 
 Result<void> Process::open_transports() {
   auto transports = surroundings_->make_transports(endpoints_, ledger_);
@@ -90,8 +93,35 @@ bool Process::is_same_host(const base::Identity& process) const {
 }
 
 void Process::set_threaded(bool threaded) {
+  threaded_ = threaded;
+  // With progress threads the locks are there already.
+  if (progress_threads_.empty()) set_locks(threaded);
+}
+
+void Process::set_locks(bool threaded) {
   engine_.set_threaded(threaded);
   backend_.set_threaded(threaded);
+}
+
+void Process::start_progress_threads() {
+  const std::string& mode = settings_.wait.progress;
+  const bool is_alone = transports_.empty();
+  if (!progress_threads_.empty() || is_alone || (mode != "thread" && mode != "two_threads")) return;
+  set_locks(true);
+  engine_.attendance().set_attended(true);
+  const bool are_two = mode == "two_threads" && surroundings_->waiter().tells_departures();
+  const auto start = [this](p2p::WakeBy by) {
+    progress_threads_.push_back(std::make_unique<p2p::ProgressThread>(engine_, by));
+  };
+  start(are_two ? p2p::WakeBy::arrivals : p2p::WakeBy::anything);
+  if (are_two) start(p2p::WakeBy::departures);
+}
+
+void Process::end_progress_threads() {
+  if (progress_threads_.empty()) return;
+  progress_threads_.clear();
+  engine_.attendance().set_attended(false);
+  set_locks(threaded_);
 }
 
 Result<void> Process::change_rules(const channel::PolicySettings& channel) {
@@ -101,7 +131,10 @@ Result<void> Process::change_rules(const channel::PolicySettings& channel) {
 }
 
 Result<void> Process::finalize(bool world) {
-  endpoints_.stop_earning();
+  {
+    const p2p::LaneLock lock(engine_);
+    endpoints_.stop_earning();
+  }
   if (world) meet_all();
   {
     const p2p::LaneLock lock(engine_);
@@ -122,13 +155,17 @@ void Process::meet_all() {
 }
 
 void Process::leave() {
+  end_progress_threads();
   const p2p::LaneLock lock(engine_);
   endpoints_.leave();
 }
 
 void Process::come_back() {
-  const p2p::LaneLock lock(engine_);
-  endpoints_.come_back();
+  {
+    const p2p::LaneLock lock(engine_);
+    endpoints_.come_back();
+  }
+  start_progress_threads();
 }
 
 }  // namespace hawser::session

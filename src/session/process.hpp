@@ -23,6 +23,7 @@
 #include "p2p/engine.hpp"
 #include "p2p/partitioned/partitioner.hpp"
 #include "p2p/persistent/orphans.hpp"
+#include "p2p/progress/progress_thread.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 #include "session/settings.hpp"
 #include "transport/self/self_transport.hpp"
@@ -61,6 +62,7 @@ class Process final : private comm_ops::Locality {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  /// Whether several threads of the program may use this at a time.
   void set_threaded(bool threaded);
 
   /// Takes over the rules of CHANNEL for what is sent from now on, or none if one of them is wrong.
@@ -100,6 +102,9 @@ class Process final : private comm_ops::Locality {
   void connect_to_all();
   /// By the bootstrap, so that nobody needs a peer for it.
   void meet_all();
+  void start_progress_threads();
+  void end_progress_threads();
+  void set_locks(bool threaded);
   [[nodiscard]] bool is_same_host(const base::Identity& process) const override;
 
   const std::unique_ptr<Surroundings> surroundings_;
@@ -119,6 +124,8 @@ class Process final : private comm_ops::Locality {
   p2p::Orphans orphans_;
   p2p::BufferedSends buffered_sends_;
   p2p::Partitioner partitioner_;
+  bool threaded_ = false;                                               // the program is
+  std::vector<std::unique_ptr<p2p::ProgressThread>> progress_threads_;  // end first
 };
 
 }  // namespace hawser::session

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -51,11 +52,13 @@ void run_ranks(int size, const Settings& settings, bool threaded,
       auto process = Process::create(std::move(*host), settings, types);
       ASSERT_TRUE(process.ok()) << process.error().sentence();
       (*process)->set_threaded(threaded);
+      (*process)->come_back();
       const auto world = (*process)->comms().make_world(
           size, base::make_ref<core::Errhandler>(core::ErrhandlerKind::errors_return));
       Rank rank{**process, *world, *types.find(byte_handle), *types.find(int_handle)};
       body(rank);
       EXPECT_TRUE((*process)->finalize(true).ok());
+      (*process)->leave();
     });
   }
   for (std::thread& rank : ranks) rank.join();
@@ -161,6 +164,32 @@ TEST_P(ProcessTest, ReducesOverManySleepingRanks) {
               .ok());
       EXPECT_EQ(total, 28 + 8 * round);
     }
+  });
+}
+
+TEST_P(ProcessTest, ExchangesMessagesWhileItsOwnThreadMovesThemToo) {
+  settings_.wait.progress = "thread";
+  run_ranks(3, settings_, false, [](Rank& rank) { exchange_all(rank, 200, 5); });
+}
+
+TEST_P(ProcessTest, MovesALongMessageWhileItsSenderComputes) {
+  settings_.wait.progress = "thread";
+  std::atomic<bool> has_arrived{false};
+  run_ranks(2, settings_, false, [&](Rank& rank) {
+    constexpr std::size_t bytes = 3'000'000;
+    std::vector<char> data(bytes, rank.world.rank() == 0 ? 'a' : ' ');
+    p2p::Engine& engine = rank.process.engine();
+    if (rank.world.rank() == 1) {
+      EXPECT_TRUE(engine.recv({data.data(), bytes, &rank.byte}, {&rank.world, 0, 3}, nullptr).ok());
+      EXPECT_EQ(data, std::vector<char>(bytes, 'a'));
+      has_arrived.store(true);
+      has_arrived.notify_all();
+      return;
+    }
+    const auto sending = *engine.isend({data.data(), bytes, &rank.byte}, {&rank.world, 1, 3},
+                                       p2p::SendMode::standard);
+    has_arrived.wait(false);  // calls nothing of ours; the test's time limit is the bound
+    engine.wait(*sending);
   });
 }
 

@@ -357,6 +357,14 @@ void register_p2p(base::ParameterRegistry& registry, p2p::ProtocolSettings& p2p)
 }
 
 void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {
+  registry.add(
+      "wait.progress", &wait.progress,
+      {.sentence = "Who moves messages on. polling: the program's calls, which poll before they "
+                   "sleep; blocking: its calls, which sleep at once; thread: a thread as well, "
+                   "so that messages move while the program computes; two_threads: one for "
+                   "what comes and one for what has left (over shm alone: thread).",
+       .allowed = {"polling", "blocking", "thread", "two_threads"},
+       .handling = same_in_job});
   registry.add("wait.spin_us", &wait.spin_us,
                {.sentence = "How long a waiting process polls before it sleeps, where each local "
                             "rank has a core.",

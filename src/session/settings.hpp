@@ -16,9 +16,10 @@
 
 namespace hawser::session {
 
-/// How a process waits ("wait.*", DESIGN §6).
+/// How a process waits, and who moves its messages on meanwhile ("wait.*", DESIGN §6).
 struct WaitSettings {
-  std::int64_t spin_us = 1000;  // polling before sleeping, where each local rank has a core
+  std::string progress = "polling";  // or "blocking", "thread", "two_threads"
+  std::int64_t spin_us = 1000;       // polling before sleeping, where each local rank has a core
   std::int64_t yields = 20;     // turns given to others before sleeping, where ranks share cores,
   std::int64_t yield_us = 100;  // and at least this long after those
   bool sleeper_fences = true;   // where cores are free; see hostmem/wake.hpp

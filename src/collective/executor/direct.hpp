@@ -36,7 +36,8 @@ class DirectRunner {
 
 class DirectRun {
  public:
-  explicit DirectRun(const DirectRunner& runner) : runner_(runner), engine_(runner.engine()) {}
+  explicit DirectRun(const DirectRunner& runner)
+      : runner_(runner), engine_(runner.engine()), visit_(engine_.attendance()) {}
   DirectRun(const DirectRun&) = delete;
   DirectRun& operator=(const DirectRun&) = delete;
 
@@ -64,6 +65,7 @@ class DirectRun {
 
   const DirectRunner& runner_;
   p2p::Engine& engine_;
+  const p2p::Attendance::Visit visit_;
   Team* team_ = nullptr;
   std::vector<Ref<Request>> pending_;
   std::optional<Error> error_;

@@ -22,6 +22,7 @@ void PlanBuilder::wait() {
 void PlanBuilder::reduce(const void* in, void* inout, Count count, Datatype& type, Op& op) {
   retain(type);
   retain(op);
+  plan_->calls_user_code_ |= !op.is_predefined();
   plan_->steps_.emplace_back(ReduceStep{in, inout, count, &type, &op});
 }
 

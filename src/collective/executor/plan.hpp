@@ -45,6 +45,8 @@ class Plan : public base::RefCounted {
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
   /// The communicator of the call, whose error handler its errors go to.
   [[nodiscard]] Comm& comm() const { return *comms_.front(); }
+  /// Some of its steps may.
+  [[nodiscard]] bool calls_user_code() const { return calls_user_code_; }
   /// Why the call can't be carried out; null if it can.
   [[nodiscard]] const Error* error() const { return error_ ? &*error_ : nullptr; }
 
@@ -55,6 +57,7 @@ class Plan : public base::RefCounted {
   std::vector<Ref<Comm>> comms_;
   std::vector<Ref<core::Object>> retained_;
   std::optional<Error> error_;
+  bool calls_user_code_ = false;
   Scratch<0> scratch_;
 };
 
@@ -69,7 +72,10 @@ class PlanBuilder {
   void wait();
   void reduce(const void* in, void* inout, Count count, Datatype& type, Op& op);
   void copy(const ConstBuffer& from, const Buffer& to);
-  void call(Call call) { plan_->steps_.emplace_back(std::move(call)); }
+  void call(Call call) {
+    plan_->calls_user_code_ = true;
+    plan_->steps_.emplace_back(std::move(call));
+  }
   void fail(Error error);
   std::byte* temporary(Count bytes) { return plan_->scratch_.allocate(bytes); }
   [[nodiscard]] bool is_oversubscribed() const { return engine_.is_oversubscribed(); }

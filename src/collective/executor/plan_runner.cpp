@@ -97,11 +97,12 @@ Result<Ref<Request>> PlanRunner::start(Ref<const Plan> plan) {
   return Ref<Request>(std::move(run));
 }
 
-bool PlanRunner::advance() {
+bool PlanRunner::advance(p2p::UserCode user_code) {
   bool moved = false;
   // By index, the lock given back in between: a run may start others. One that is skipped because
   // an earlier one was forgotten has its turn in the next round, which `moved` brings about.
   for (std::size_t i = 0; const Ref<PlanRun> run = at(i); ++i) {
+    if (user_code == p2p::UserCode::deferred && run->calls_user_code()) continue;
     moved |= run->advance();
     if (run->is_complete()) forget(*run);
   }

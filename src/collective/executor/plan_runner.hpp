@@ -2,7 +2,8 @@
 //
 // Progress calls advance(), outside of the lane lock: plans may call user code (reductions, steps
 // of comm_ops). A run is advanced by one thread at a time; a thread that finds it taken, or a user
-// function that comes back here through an MPI call, passes over it.
+// function that comes back here through an MPI call, passes over it. Where user code is deferred,
+// plans that call any rest as a whole.
 //
 // Ownership: one per Process, outlived by its Engine. A run is kept until it completes.
 // Threads:   all calls are thread-safe.
@@ -26,6 +27,7 @@ class PlanRun final : public Request {
 
   /// Goes on as far as it can without blocking; true if anything happened.
   bool advance();
+  [[nodiscard]] bool calls_user_code() const { return plan_->calls_user_code(); }
   [[nodiscard]] Object* error_object() const override { return &plan_->comm(); }
 
  private:
@@ -57,7 +59,7 @@ class PlanRunner final : public p2p::ProgressSource {
   /// Begins a run: its first messages are on their way when this returns. The plan's error if it
   /// can't be carried out.
   Result<Ref<Request>> start(Ref<const Plan> plan);
-  bool advance() override;
+  bool advance(p2p::UserCode user_code) override;
 
  private:
   Ref<PlanRun> at(std::size_t index);

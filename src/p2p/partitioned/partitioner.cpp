@@ -109,7 +109,7 @@ void Partitioner::give_back_tags(int first, int count) {
   tags_.give_back(first, count);
 }
 
-bool Partitioner::advance() {
+bool Partitioner::advance(UserCode) {
   const LaneLock lock(engine_);
   const std::size_t done =
       std::erase_if(handshakes_,

@@ -29,7 +29,7 @@ class Partitioner final : public ProgressSource {
   Result<Ref<Request>> precv_init(const Buffer& partition, int partitions, Envelope envelope);
 
   /// Posts the receives whose handshakes have arrived.
-  bool advance() override;
+  bool advance(UserCode user_code) override;
 
   // For the requests.
   [[nodiscard]] Engine& engine() const { return engine_; }

@@ -54,6 +54,7 @@ Result<void> sendrecv(Engine& engine, const ConstBuffer& from, const Envelope& d
                       const Buffer& to, const Envelope& source, Status* status) {
   if (engine.sends_at_once(from, destination, SendMode::standard))
     return engine.recv(to, source, status);
+  const Attendance::Visit visit(engine.attendance());
   Result<Ref<Request>> receive = engine.irecv(to, source);
   if (!receive) return receive.take_error();
   Result<void> sent = engine.send(from, destination, SendMode::standard);

@@ -5,8 +5,10 @@
 // Ownership: borrows the wake word. Threads: see Waiter.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -31,18 +33,20 @@ class HostWaiter final : public Waiter {
     }
   }
   std::uint32_t prepare() override { return sleeper_.announce(); }
-  void sleep(std::uint32_t ticket, std::uint64_t deadline_ns) override {
+  void sleep(std::uint32_t ticket, std::uint64_t deadline_ns, WakeBy by) override {
     sleeps_.fetch_add(1, std::memory_order_relaxed);
-    if (!descriptors_.empty()) {
-      sleep_on_descriptors(ticket, deadline_ns);
+    if (bell_) {
+      sleep_on_descriptors(ticket, deadline_ns, by);
     } else if (deadline_ns == never_ns) {
       sleeper_.sleep(ticket);
     } else if (const std::uint64_t now = now_ns(); now < deadline_ns) {
       sleeper_.sleep_for(ticket, deadline_ns - now);
     }
   }
-  /// From now on sleeping ends when DESCRIPTOR is readable, too. It must outlive this.
-  base::Result<void> add_descriptor(int descriptor);
+  [[nodiscard]] bool tells_departures() const override { return tells_departures_; }
+  /// From now on sleeping ends when DESCRIPTOR is readable, too, which tells of TOLD: all things,
+  /// or one of two. It must outlive this.
+  base::Result<void> add_descriptor(int descriptor, WakeBy told);
   void cancel() override { sleeper_.cancel(); }
   void wake() override { hostmem::Waker::rouse(word_); }
 
@@ -50,12 +54,20 @@ class HostWaiter final : public Waiter {
   [[nodiscard]] std::uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
 
  private:
-  void sleep_on_descriptors(std::uint32_t ticket, std::uint64_t deadline_ns);
+  void sleep_on_descriptors(std::uint32_t ticket, std::uint64_t deadline_ns, WakeBy by);
+  [[nodiscard]] std::vector<int>& descriptors(WakeBy by) {
+    return descriptors_[static_cast<std::size_t>(by)];
+  }
 
   hostmem::WakeWord& word_;
   hostmem::Sleeper sleeper_;
   std::optional<platform::Bell> bell_;
-  std::vector<int> descriptors_;  // the bell's first
+  std::array<std::vector<int>, 3> descriptors_;  // by what wakes a sleeper; the bell's first
+  bool tells_departures_ = false;
+  // Several threads hear one bell. It is silenced when none is listening, lest one of them takes
+  // away what rings for another.
+  std::mutex listening_;
+  int listeners_ = 0;
   std::atomic<std::uint64_t> sleeps_{0};
 };
 

@@ -64,6 +64,9 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   bool is_drained() override;
   void arm() override { endpoints_.arm(); }
   [[nodiscard]] std::uint64_t deadline_ns() const override { return endpoints_.deadline_ns(); }
+  [[nodiscard]] bool has_work() const override {
+    return !single_copies_.empty() || !pipelines_.empty();
+  }
   Result<void> cancel(ReceiveRequest& request);
 
   void on_frame(channel::Endpoint& from, channel::ChannelKind kind,
