@@ -27,25 +27,30 @@ JOB_SECONDS_MAX = 120
 
 @dataclasses.dataclass
 class Figure:
-    """One measured number. GOAL: the most it may be, if there is a goal."""
+    """One measured number. GOAL: the most it may be, if there is a goal, or (IS_LEAST) the least."""
     name: str
     value: float
     unit: str
     goal: float | None = None
+    is_least: bool = False
+
+    @property
+    def is_reached(self):
+        if self.goal is None:
+            return None
+        return self.value >= self.goal if self.is_least else self.value <= self.goal
 
     @property
     def verdict(self):
-        if self.goal is None:
-            return ""
-        return "reached" if self.value <= self.goal else "NOT REACHED"
+        return {None: "", True: "reached", False: "NOT REACHED"}[self.is_reached]
 
     def line(self):
-        goal = "" if self.goal is None else f"at most {self.goal:g}"
+        most = "least" if self.is_least else "most"
+        goal = "" if self.goal is None else f"at {most} {self.goal:g}"
         return f"  {self.name:48} {self.value:12.3f} {self.unit:6} {goal:14} {self.verdict}".rstrip()
 
     def record(self):
-        return dataclasses.asdict(self) | {"reached": None if self.goal is None
-                                           else self.value <= self.goal}
+        return dataclasses.asdict(self) | {"reached": self.is_reached}
 
 
 class Bench:
@@ -55,18 +60,18 @@ class Bench:
         self.mpirun, self.program = mpirun, program
         self.sizes = {}  # bytes -> {"latency_us": …, "bandwidth_mbps": …}
 
-    def start(self, ranks, *arguments):
+    def start(self, ranks, *arguments, variables=None):
         command = [self.mpirun, "-n", ranks, self.program, *arguments]
         command = [str(word) for word in command]
         run = subprocess.run(command, capture_output=True, text=True, timeout=JOB_SECONDS_MAX,
-                             stdin=subprocess.DEVNULL)
+                             stdin=subprocess.DEVNULL, env=os.environ | (variables or {}))
         if run.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}: exit code {run.returncode}\n{run.stderr}")
         return run.stdout
 
-    def results(self, ranks, *arguments):
-        """The lines that a job prints: name and numbers."""
-        for line in self.start(ranks, *arguments).splitlines():
+    def results(self, ranks, *arguments, variables=None):
+        """The lines that a job prints: name and numbers. VARIABLES: of its environment."""
+        for line in self.start(ranks, *arguments, variables=variables).splitlines():
             name, *numbers = line.split()
             yield name, [float(number) for number in numbers]
 
@@ -148,7 +153,25 @@ def blocked(bench):
                      "%", 1)
 
 
-PARTS = (latency, stream, collectives, start, memory, matching, pack, blocked)
+PROGRESS = ("polling", "blocking", "thread", "two_threads")
+TRANSPORTS = {"shm": {}, "verbs": {"HAWSER_TRANSPORT": "verbs", "HAWSER_VERBS_ADAPTER": "softrdma",
+                                   "SOFTRDMA_FABRIC": f"bench-{os.getpid()}"}}
+
+
+def overlap(bench):
+    """The part of a rendezvous transfer that a computation of one side hides, by wait.progress."""
+    for transport, reached_by in TRANSPORTS.items():
+        for mode in PROGRESS:
+            for side in ("sender", "receiver"):
+                for size in (1 << 20, 4 << 20):
+                    variables = reached_by | {"HAWSER_WAIT_PROGRESS": mode}
+                    for _, (_, hidden) in bench.results(2, "overlap", side, size,
+                                                        variables=variables):
+                        yield Figure(f"{transport}, {mode}, {side}, {human(size)}", hidden, "%",
+                                     90 if "thread" in mode else None, is_least=True)
+
+
+PARTS = (latency, stream, collectives, start, memory, matching, pack, blocked, overlap)
 
 
 # ---------------------------------------------------------------- what surrounds them

@@ -18,7 +18,7 @@ static const Benchmark benchmarks[] = {
     {"instructions", "", run_instructions, MPI_THREAD_SINGLE},
     {"latency", "[fresh] [line]", run_latency, MPI_THREAD_SINGLE},
     {"matching", "[DEPTH…]", run_matching, MPI_THREAD_SINGLE},
-    {"overlap", "", run_overlap, MPI_THREAD_SINGLE},
+    {"overlap", "[sender|receiver BYTES]", run_overlap, MPI_THREAD_SINGLE},
     {"pack", "", run_pack, MPI_THREAD_SINGLE},
     {"queue", "[line]", run_queue, MPI_THREAD_SINGLE},
     {"rate", "[line]", run_rate, MPI_THREAD_SINGLE},

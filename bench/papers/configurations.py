@@ -33,7 +33,6 @@ CONNECTED = {"connections_max": UNLIMITED}
 EVERYBODY = CONNECTED | {"fast_paths_max": UNLIMITED}
 STATIC = {"HAWSER_CHANNEL_CONNECT": "static"}  # the default is on_demand
 POLLING = {"HAWSER_WAIT_SPIN_US": "1000000"}
-INTERRUPT = {"HAWSER_WAIT_SPIN_US": "0", "HAWSER_WAIT_YIELD_US": "0", "HAWSER_WAIT_YIELDS": "0"}
 
 RC = ("rc_send", "channel.connections_max")
 RDMA = (*RC, "rc_rdma")
@@ -64,11 +63,11 @@ ALL = (
       for name in ("per_peer", "rc", "rc_fast_path")),
     Configuration("static_per_peer", rules(WITH_FAST_PATH, EARN_FAST_PATH, **EVERYBODY) | STATIC,
                   FULL + AT_START),
-    # How a process waits. progress.mode is a proposal: no build has it yet.
-    Configuration("polling", rules("true -> ud_send", NEVER) | POLLING),
-    Configuration("interrupt", rules("true -> ud_send", NEVER) | INTERRUPT),
-    Configuration("one_thread", {"HAWSER_PROGRESS_MODE": "one_thread"}, ("progress.mode",)),
-    Configuration("two_threads", {"HAWSER_PROGRESS_MODE": "two_threads"}, ("progress.mode",)),
+    # How a process waits: by the paper's names.
+    *(Configuration(name, rules("true -> ud_send", NEVER) | POLLING | {"HAWSER_WAIT_PROGRESS": mode},
+                    ("wait.progress",))
+      for name, mode in (("polling", "polling"), ("interrupt", "blocking"), ("one_thread", "thread"),
+                         ("two_threads", "two_threads"))),
     # Long messages sent at once, or asked for first, whatever their length.
     Configuration("streamed", rules("true -> ud_send", NEVER) | {"HAWSER_P2P_STREAM_BYTES_MAX": "1T"}),
     Configuration("asked_for", rules("true -> ud_send", NEVER) | {"HAWSER_P2P_STREAM_BYTES_MAX": "0"}),

@@ -139,13 +139,13 @@ esac
         of = configurations.BY_NAME
         self.assertEqual(self.build.missing(of["static"]), [])
         self.assertEqual(self.build.missing(of["hybrid"]), ["rc_rdma", "rc_fast_path", "channel.fast_paths_max"])
-        self.assertEqual(self.build.missing(of["one_thread"]), ["progress.mode"])
+        self.assertEqual(self.build.missing(of["one_thread"]), ["wait.progress"])
 
     def test_a_job_that_lacks_something_is_left_out(self):
         runner = measure.Measurement.__new__(measure.Measurement)
         runner.build, found = self.build, measure.Outcomes()
         runner.measure(plan.Job("progress", "pingpong", 2, "one_thread"), found)
-        self.assertEqual(found, measure.Outcomes({}, {("progress", "one_thread"): ["progress.mode"]}))
+        self.assertEqual(found, measure.Outcomes({}, {("progress", "one_thread"): ["wait.progress"]}))
 
 
 class Running(unittest.TestCase):

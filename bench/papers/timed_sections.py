@@ -128,7 +128,9 @@ def first(outcomes):
 def progress(outcomes):
     """Ways to progress, at two sizes."""
     section = Section("Latency by way of progress, us", [
-        "Paper 001, table 1, over Quadrics/Elan4."],
+        "Paper 001, table 1, over Quadrics/Elan4. Ours: `wait.progress`, datagrams; a rank that waits polls, "
+        "but with interrupts. Beside a program that waits our progress threads step aside, so that they cost "
+        "a ping-pong the locks alone."],
                       [["way", "bytes", "paper", "ours"]])
     for outcome in outcomes.in_table("progress"):
         size = int(outcome.job.options[0].split("=")[1])
