@@ -130,6 +130,18 @@ Result<void> Process::change_rules(const channel::PolicySettings& channel) {
   return {};
 }
 
+void Process::note_allocated(const void* address, std::size_t bytes) {
+  const p2p::LaneLock lock(engine_);
+  for (const auto& transport : transports_)
+    transport->on_memory_allocated(reinterpret_cast<std::uint64_t>(address), bytes);
+}
+
+void Process::note_freed(const void* address) {
+  const p2p::LaneLock lock(engine_);
+  for (const auto& transport : transports_)
+    transport->on_memory_freed(reinterpret_cast<std::uint64_t>(address));
+}
+
 Result<void> Process::finalize(bool world) {
   {
     const p2p::LaneLock lock(engine_);

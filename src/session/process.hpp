@@ -69,6 +69,11 @@ class Process final : private comm_ops::Locality {
   /// Under the lane lock.
   Result<void> change_rules(const channel::PolicySettings& channel);
 
+  /// The program got BYTES of memory at ADDRESS for its messages, until note_freed(ADDRESS), which
+  /// comes before the memory goes.
+  void note_allocated(const void* address, std::size_t bytes);
+  void note_freed(const void* address);
+
   /// Sends what is still to be sent. With WORLD, meets all processes of the job first, as
   /// MPI_Finalize does.
   Result<void> finalize(bool world);

@@ -260,6 +260,14 @@ class Link {
                                                    std::size_t /*bytes*/) {
     return Error(ErrorClass::unsupported_operation, "this link has no operations on memory");
   }
+  /// The same, but what has to be registered for it does not stay so when it is let go.
+  virtual Result<std::unique_ptr<HeldMemory>> hold_once(std::uint64_t address, std::size_t bytes) {
+    return hold(address, bytes);
+  }
+  /// All of that memory is registered already: hold() costs next to nothing.
+  [[nodiscard]] virtual bool is_registered(std::uint64_t /*address*/, std::size_t /*bytes*/) {
+    return false;
+  }
   /// Starts an operation on memory that stays held until Sink::on_operation_done, which follows
   /// whatever happens. Those that are chained leave with the next frame that is committed to
   /// rc_rdma, or the next operation that is not chained, and arrive before it. False: no room now.
@@ -358,6 +366,10 @@ class Transport {
   /// When progress() has something to do by itself, in nanoseconds of the clock: 0 at once,
   /// never_ns not at all.
   [[nodiscard]] virtual std::uint64_t deadline_ns() const { return base::never_ns; }
+  /// The program got BYTES of memory at ADDRESS for its messages and keeps them until
+  /// on_memory_freed(ADDRESS): what has operations registers them once for all that time.
+  virtual void on_memory_allocated(std::uint64_t /*address*/, std::size_t /*bytes*/) {}
+  virtual void on_memory_freed(std::uint64_t /*address*/) {}
   /// The largest frame of a channel that all its peers share, if that loses frames; else 0.
   [[nodiscard]] virtual std::size_t datagram_bytes_max() const { return 0; }
 };

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "platform/clock.hpp"
+#include "platform/file.hpp"
 #include "platform/process.hpp"
 #include "session/version.hpp"
 
@@ -61,17 +62,22 @@ double wtime() { return static_cast<double>(platform::monotonic_ns()) * 1e-9; }
 
 double wtick() { return 1e-9; }
 
-Result<void> alloc_mem(Runtime&, Count size, core::Info* info, void** baseptr) {
-  const std::size_t alignment = alignment_of(info);
-  const std::size_t bytes = (static_cast<std::size_t>(size) + alignment - 1) & ~(alignment - 1);
+/// Adapters register whole pages: what is as long as one shares none with others, and is noted.
+Result<void> alloc_mem(Runtime& runtime, Count size, core::Info* info, void** baseptr) {
+  const auto wanted = static_cast<std::size_t>(size);
+  const std::size_t page = platform::page_bytes();
+  const std::size_t alignment = std::max(alignment_of(info), wanted < page ? 1 : page);
+  const std::size_t bytes = (wanted + alignment - 1) & ~(alignment - 1);
   *baseptr = bytes == 0 ? nullptr : std::aligned_alloc(alignment, bytes);
-  if (bytes != 0 && *baseptr == nullptr) {
+  if (bytes == 0) return {};
+  if (*baseptr == nullptr)
     return base::Error(base::ErrorClass::no_mem, fmt::format("no memory for {} bytes", size));
-  }
+  if (bytes >= page) runtime.process()->note_allocated(*baseptr, bytes);
   return {};
 }
 
-Result<void> free_mem(Runtime&, void* base) {
+Result<void> free_mem(Runtime& runtime, void* base) {
+  if (base != nullptr) runtime.process()->note_freed(base);
   std::free(base);
   return {};
 }

@@ -18,6 +18,7 @@ bool is_short_of_room(const Error& error) {
 }  // namespace
 
 RegistrationCache::~RegistrationCache() {
+  lasting_.clear();
   HAWSER_ASSERT(entries_in_use_.empty());
   while (!unused_.empty()) forget(unused_.begin());
 }
@@ -27,22 +28,64 @@ void RegistrationCache::release_unused() {
   while (!unused_.empty()) forget(unused_.begin());
 }
 
-Result<RegistrationCache::Lease> RegistrationCache::acquire_new(const AddressRange& asked) {
+void RegistrationCache::add_lasting(std::uintptr_t address, std::size_t bytes) {
+  lasting_.insert_or_assign(
+      address, Lasting{.pages = pages_around(address, bytes, settings_.page_bytes), .lease = {}});
+}
+
+void RegistrationCache::remove_lasting(std::uintptr_t address) {
+  const auto lasting = lasting_.find(address);
+  if (lasting == lasting_.end()) return;
+  const AddressRange pages = lasting->second.pages;
+  lasting_.erase(lasting);
+  forget_overlapping(pages);
+}
+
+RegistrationCache::LastingMemory::iterator RegistrationCache::find_lasting(
+    const AddressRange& pages) {
+  // The address of one may lie behind the beginning of its first page.
+  auto above = lasting_.upper_bound(pages.begin + settings_.page_bytes - 1);
+  while (above != lasting_.begin()) {
+    --above;
+    if (above->second.pages.covers(pages)) return above;
+    if (above->second.pages.end <= pages.begin) break;
+  }
+  return lasting_.end();
+}
+
+/// Empty if no lasting memory covers ASKED, or not all of it can be registered now.
+RegistrationCache::Lease RegistrationCache::acquire_lasting(const AddressRange& asked) {
+  const auto found = find_lasting(asked);
+  if (found == lasting_.end()) return {};
+  Lasting& memory = found->second;
+  // With events it would have been found, had it not gone since it was registered.
+  if (settings_.keep || !memory.lease) {
+    auto whole = acquire_new(memory.pages, settings_.keep);
+    if (!whole.ok()) return {};
+    memory.lease = std::move(*whole);
+  } else {
+    ++counters_.hits;
+  }
+  return lease(memory.lease.entry_);
+}
+
+Result<RegistrationCache::Lease> RegistrationCache::acquire_new(const AddressRange& asked,
+                                                                bool keep) {
   ++counters_.misses;
-  const AddressRange merged = merge(asked);
+  const AddressRange merged = keep ? merge(asked) : asked;
   if (merged != asked) {
     // A neighbour's pages may be gone since the last look, or another kind of memory.
-    if (auto added = add(merged); added.ok()) return added;
+    if (auto added = add(merged, keep); added.ok()) return added;
   }
   if (!fits(asked))
     return Error(ErrorClass::no_mem,
                  fmt::format("registered memory: {} bytes more do not fit: {} of at most {} bytes "
                              "are in use; a larger limit would hold them",
                              asked.bytes(), bytes_in_use_, settings_.pinned_bytes_max));
-  auto added = add(asked);
+  auto added = add(asked, keep);
   if (added.ok() || !is_short_of_room(added.error()) || unused_.empty()) return added;
   while (!unused_.empty()) evict_oldest();
-  return add(asked);
+  return add(asked, keep);
 }
 
 AddressRange RegistrationCache::merge(const AddressRange& asked) const {
@@ -58,7 +101,7 @@ AddressRange RegistrationCache::merge(const AddressRange& asked) const {
   if (above != listed_.begin()) take_in(*std::prev(above)->second);
   const auto behind = listed_.lower_bound(asked.end);
   if (behind != listed_.begin()) take_in(*std::prev(behind)->second);
-  return settings_.keep ? merged : asked;
+  return merged;
 }
 
 bool RegistrationCache::fits(const AddressRange& pages) const {
@@ -67,8 +110,8 @@ bool RegistrationCache::fits(const AddressRange& pages) const {
 }
 
 /// Registers PAGES, which fit.
-Result<RegistrationCache::Lease> RegistrationCache::add(const AddressRange& pages) {
-  forget_unused_within(pages);
+Result<RegistrationCache::Lease> RegistrationCache::add(const AddressRange& pages, bool keep) {
+  if (keep) forget_unused_within(pages);
   evict_for(pages);
   auto handle = registrar_.add(pages.begin, pages.bytes());
   if (!handle.ok()) return handle.take_error();
@@ -78,7 +121,7 @@ Result<RegistrationCache::Lease> RegistrationCache::add(const AddressRange& page
       std::max(counters_.registered_bytes_peak, counters_.registered_bytes);
   unused_.push_back({.pages = pages, .handle = *handle, .leases = 0, .is_listed = false});
   const auto entry = std::prev(unused_.end());
-  if (settings_.keep) list(entry);
+  if (keep) list(entry);
   return lease(entry);
 }
 

@@ -22,6 +22,11 @@
 // - An event that comes before a registration is made and is looked at afterwards takes it away
 //   without need. That is the price: too much is forgotten, never too little.
 //
+// Lasting memory (MPI_Alloc_mem's) is registered as one piece when some of it is first asked for,
+// and leased by the cache itself until it ends: nothing evicts it. It is the program's until then,
+// so that this holds without events, too; with them, what the program discards of it is still
+// heard.
+//
 // Without events (keep = false) nothing can be known of memory that nobody uses, so every lease
 // has a registration of its own, of just its pages, which ends with it.
 //
@@ -104,15 +109,24 @@ class RegistrationCache {
     HAWSER_DEBUG_ASSERT(bytes > 0);
     apply_invalidations();
     const AddressRange asked = pages_around(address, bytes, settings_.page_bytes);
-    if (settings_.keep) {
-      const auto found = find(asked);
-      if (found != entries_in_use_.end()) {
-        ++counters_.hits;
-        return lease(found);
-      }
-    }
-    return acquire_new(asked);
+    return acquire(asked, settings_.keep);
   }
+  /// The same, but what has to be registered for it is forgotten when the lease ends.
+  Result<Lease> acquire_once(std::uintptr_t address, std::size_t bytes) {
+    apply_invalidations();
+    return acquire(pages_around(address, bytes, settings_.page_bytes), false);
+  }
+  /// All of BYTES from ADDRESS on is registered, or will be as one piece with what it belongs to.
+  [[nodiscard]] bool is_registered(std::uintptr_t address, std::size_t bytes) {
+    apply_invalidations();
+    const AddressRange asked = pages_around(address, bytes, settings_.page_bytes);
+    return find(asked) != entries_in_use_.end() || find_lasting(asked) != lasting_.end();
+  }
+
+  /// BYTES from ADDRESS on are the program's for messages, until remove_lasting(ADDRESS).
+  void add_lasting(std::uintptr_t address, std::size_t bytes);
+  /// Nobody uses it any more. Does nothing if there is none at ADDRESS.
+  void remove_lasting(std::uintptr_t address);
 
   /// The memory is about to be unmapped, moved or discarded. Allocates nothing and takes no lock.
   void invalidate(std::uintptr_t address, std::size_t bytes) {
@@ -139,6 +153,24 @@ class RegistrationCache {
     bool is_listed;
   };
 
+  struct Lasting {
+    AddressRange pages;
+    Lease lease;  // once it has been used
+  };
+  using LastingMemory = std::map<std::uintptr_t, Lasting>;
+
+  Result<Lease> acquire(const AddressRange& asked, bool keep) {
+    const auto found = find(asked);
+    if (found != entries_in_use_.end()) {
+      ++counters_.hits;
+      return lease(found);
+    }
+    if (!lasting_.empty()) {
+      if (Lease lasting = acquire_lasting(asked)) return lasting;
+    }
+    return acquire_new(asked, keep);
+  }
+
   /// The listed one that covers PAGES, or the end of entries_in_use_.
   Entries::iterator find(const AddressRange& pages) {
     auto above = listed_.upper_bound(pages.begin);
@@ -161,10 +193,12 @@ class RegistrationCache {
     if (!entry->is_listed) forget(entry);
   }
 
-  Result<Lease> acquire_new(const AddressRange& asked);
+  Result<Lease> acquire_new(const AddressRange& asked, bool keep);
+  [[nodiscard]] LastingMemory::iterator find_lasting(const AddressRange& pages);
+  Lease acquire_lasting(const AddressRange& asked);
   [[nodiscard]] AddressRange merge(const AddressRange& asked) const;
   [[nodiscard]] bool fits(const AddressRange& pages) const;
-  Result<Lease> add(const AddressRange& pages);
+  Result<Lease> add(const AddressRange& pages, bool keep);
   void forget_unused_within(const AddressRange& pages);
   void evict_for(const AddressRange& pages);
   void evict_oldest();
@@ -180,6 +214,7 @@ class RegistrationCache {
   Entries entries_in_use_;
   Entries unused_;  // the longest unused first
   std::map<std::uintptr_t, Entries::iterator> listed_;
+  LastingMemory lasting_;  // by its address
   std::size_t bytes_in_use_ = 0;
   RegistrationCounters counters_;
 };

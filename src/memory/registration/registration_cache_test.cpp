@@ -362,5 +362,73 @@ TEST(RegistrationCacheEvents, OfOtherThreadsAreNeverMissed) {
   EXPECT_EQ(stale, 0U);
 }
 
+TEST_F(RegistrationCacheTest, LastingMemoryIsRegisteredAsOneWhenItIsFirstUsed) {
+  cache->add_lasting(at(0), 4 * page);
+  EXPECT_EQ(registrar.asked, 0) << "nobody has used it";
+  EXPECT_TRUE(cache->is_registered(at(1), page)) << "it will be, as one";
+  touch_pages(1, 1);
+  EXPECT_TRUE(is_registered(0, 4));
+  touch_pages(0, 4);
+  touch_pages(3, 1);
+  EXPECT_EQ(registrar.asked, 1);
+}
+
+TEST_F(RegistrationCacheTest, LastingMemoryIsNotEvicted) {
+  cache->add_lasting(at(0), 4 * page);
+  touch_pages(0, 1);
+  for (std::uintptr_t i = 1; i < 10; ++i) touch_pages(100 * i, 12);
+  cache->release_unused();
+  EXPECT_TRUE(is_registered(0, 4));
+  cache->remove_lasting(at(0));
+  EXPECT_FALSE(is_registered(0, 4));
+  EXPECT_EQ(ledger.current_bytes(Account::registered), 0);
+}
+
+TEST_F(RegistrationCacheTest, LastingMemoryStaysRegisteredWithoutEvents) {
+  start({budget_pages * page, page, false});
+  cache->add_lasting(at(0), 4 * page);
+  cache->add_lasting(at(4), 2 * page);
+  for (int i = 0; i < 3; ++i) touch_pages(0, 4);
+  for (int i = 0; i < 3; ++i) touch_pages(5, 1);
+  EXPECT_EQ(registrar.asked, 2);
+  for (int i = 0; i < 3; ++i) touch_pages(3, 2);  // parts of both, hence of neither
+  EXPECT_EQ(registrar.asked, 5);
+  cache->remove_lasting(at(0));
+  touch_pages(0, 4);
+  EXPECT_FALSE(is_registered(0, 4));
+  EXPECT_TRUE(is_registered(4, 2));
+}
+
+TEST_F(RegistrationCacheTest, LastingMemoryThatIsDiscardedIsRegisteredAnew) {
+  cache->add_lasting(at(0), 4 * page);
+  touch_pages(0, 4);
+  cache->invalidate(at(2), page);
+  touch_pages(0, 1);
+  EXPECT_EQ(registrar.asked, 2);
+  EXPECT_EQ(cache->counters().registered_bytes, 4 * page) << "the first is gone";
+}
+
+TEST_F(RegistrationCacheTest, LastingMemoryBeyondTheBudgetIsRegisteredInParts) {
+  cache->add_lasting(at(0), (budget_pages + 1) * page);
+  touch_pages(0, 2);
+  EXPECT_TRUE(is_registered(0, 2));
+}
+
+TEST_F(RegistrationCacheTest, WhatIsUsedOnceIsForgottenAtOnce) {
+  auto once = cache->acquire_once(at(0), 2 * page);
+  ASSERT_TRUE(once.ok());
+  EXPECT_TRUE(is_registered(0, 2));
+  EXPECT_FALSE(cache->is_registered(at(0), page));
+  touch_pages(5, 1);
+  *once = {};
+  EXPECT_FALSE(is_registered(0, 2));
+  // What is registered already serves, too, and stays.
+  once = cache->acquire_once(at(5), page);
+  ASSERT_TRUE(once.ok());
+  EXPECT_EQ(registrar.asked, 2);
+  *once = {};
+  EXPECT_TRUE(is_registered(5, 1));
+}
+
 }  // namespace
 }  // namespace hawser::memory

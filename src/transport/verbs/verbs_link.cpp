@@ -26,6 +26,11 @@ class Lease final : public HeldMemory {
   memory::RegistrationCache::Lease lease_;
 };
 
+Result<std::unique_ptr<HeldMemory>> held_by(Result<memory::RegistrationCache::Lease> lease) {
+  if (!lease) return lease.take_error();
+  return std::unique_ptr<HeldMemory>(std::make_unique<Lease>(std::move(*lease)));
+}
+
 }  // namespace
 
 void VerbsLink::open(AddressHandle to, std::uint32_t queue_pair, std::uint8_t mtu) {
@@ -189,9 +194,15 @@ std::int64_t VerbsLink::get(std::span<const MemoryPiece>, std::span<const Memory
 }
 
 Result<std::unique_ptr<HeldMemory>> VerbsLink::hold(std::uint64_t address, std::size_t bytes) {
-  auto lease = services_.registrations().acquire(address, bytes);
-  if (!lease) return lease.take_error();
-  return std::unique_ptr<HeldMemory>(std::make_unique<Lease>(std::move(*lease)));
+  return held_by(services_.registrations().acquire(address, bytes));
+}
+
+Result<std::unique_ptr<HeldMemory>> VerbsLink::hold_once(std::uint64_t address, std::size_t bytes) {
+  return held_by(services_.registrations().acquire_once(address, bytes));
+}
+
+bool VerbsLink::is_registered(std::uint64_t address, std::size_t bytes) {
+  return services_.registrations().is_registered(address, bytes);
 }
 
 bool VerbsLink::start(const Operation& operation) {

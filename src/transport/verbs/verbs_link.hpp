@@ -65,6 +65,8 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
   Result<std::unique_ptr<HeldMemory>> hold(std::uint64_t address, std::size_t bytes) override;
+  Result<std::unique_ptr<HeldMemory>> hold_once(std::uint64_t address, std::size_t bytes) override;
+  [[nodiscard]] bool is_registered(std::uint64_t address, std::size_t bytes) override;
   bool start(const Operation& operation) override;
   [[nodiscard]] std::uint32_t operations_epoch() const override;
   void stop_operations(std::uint32_t epoch) override;

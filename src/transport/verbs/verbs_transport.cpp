@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "platform/file.hpp"
@@ -108,9 +109,17 @@ Result<void> VerbsTransport::open_datagrams() {
   return {};
 }
 
-/// Without events of memory that goes, nothing can stay registered that nobody uses.
 memory::RegistrationCache& VerbsTransport::registrations() {
-  if (registrations_) return *registrations_;
+  if (!registrations_) {
+    make_registrations();
+    for (const auto& [address, bytes] : std::exchange(allocated_, {}))
+      registrations_->add_lasting(address, bytes);
+  }
+  return *registrations_;
+}
+
+/// Without events of memory that goes, nothing can stay registered that nobody uses.
+void VerbsTransport::make_registrations() {
   const auto make = [this](bool keep) {
     return std::make_unique<memory::RegistrationCache>(
         registrar_, *environment_.ledger,
@@ -124,11 +133,25 @@ memory::RegistrationCache& VerbsTransport::registrations() {
     auto events = memory::MemoryEvents::start(*registrations_);
     if (events) {
       memory_events_ = std::move(*events);
-      return *registrations_;
+      return;
     }
   }
   registrations_ = make(false);
-  return *registrations_;
+}
+
+void VerbsTransport::on_memory_allocated(std::uint64_t address, std::size_t bytes) {
+  if (!registrations_ && !services_->reliable) {
+    allocated_.insert_or_assign(address, bytes);
+    return;
+  }
+  registrations().add_lasting(address, bytes);
+  // What finds no room now is registered when it is used.
+  std::ignore = registrations().acquire(address, bytes);
+}
+
+void VerbsTransport::on_memory_freed(std::uint64_t address) {
+  allocated_.erase(address);
+  if (registrations_) registrations_->remove_lasting(address);
 }
 
 Result<std::span<const std::byte>> VerbsTransport::address() {

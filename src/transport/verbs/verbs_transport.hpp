@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <unordered_map>
 
@@ -52,6 +53,9 @@ class VerbsTransport final : public Transport {
   }
   void arm() override;
   [[nodiscard]] std::uint64_t deadline_ns() const override;
+  /// Registered at once where there are connections, else when it is first used.
+  void on_memory_allocated(std::uint64_t address, std::size_t bytes) override;
+  void on_memory_freed(std::uint64_t address) override;
   [[nodiscard]] std::size_t datagram_bytes_max() const override {
     return mtu_bytes(port_->mtu) - sizeof(DatagramHeader);
   }
@@ -70,6 +74,7 @@ class VerbsTransport final : public Transport {
                  const Settings& settings);
   Result<void> open_datagrams();
   memory::RegistrationCache& registrations();
+  void make_registrations();
   VerbsLink& make_link(const Identity& peer, std::uint64_t expected_token);
   void on_datagram(const ReceivedDatagram& datagram);
   /// The link of the datagram's sender, made if it is the first of one who knows the key; null if
@@ -93,6 +98,7 @@ class VerbsTransport final : public Transport {
   PortRegistrar registrar_;  // of memory that peers may reach
   memory::BufferPool words_;
   std::unique_ptr<memory::RegistrationCache> registrations_;
+  std::map<std::uint64_t, std::size_t> allocated_;  // by the program, before there was that cache
   std::unique_ptr<memory::MemoryEvents> memory_events_;  // that keep it true
   std::unique_ptr<Datagrams> datagrams_;
   std::unique_ptr<LinkServices> services_;
