@@ -61,6 +61,13 @@ Port open_active_port(ibv_device* device) {
   return {};
 }
 
+/// Before anything is registered. Kernels that give a child copies of registered pages need it not;
+/// elsewhere a child does without those pages, so that the parent's stay the ones its adapter
+/// knows. A program that registered memory itself has chosen already.
+void prepare_for_forks() {
+  if (ibv_is_fork_initialized() == IBV_FORK_DISABLED) ibv_fork_init();
+}
+
 std::string names_of(std::span<ibv_device*> devices) {
   std::string names;
   for (ibv_device* device : devices)
@@ -71,6 +78,7 @@ std::string names_of(std::span<ibv_device*> devices) {
 }  // namespace
 
 Result<Port> Port::open(const Settings& settings) {
+  prepare_for_forks();
   int count = 0;
   const DeviceList list(ibv_get_device_list(&count));
   if (!list)
