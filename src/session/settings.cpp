@@ -354,6 +354,15 @@ void register_p2p(base::ParameterRegistry& registry, p2p::ProtocolSettings& p2p)
                 .unit = "blocks",
                 .min = 1,
                 .max = 1024});
+  registry.add("p2p.pipeline_eager_bytes", &p2p.pipeline_eager_bytes,
+               {.sentence = "The first bytes of a message that go by frames, while both sides "
+                            "register what comes behind them, with p2p.rdma=pipeline.",
+                .unit = "bytes",
+                .min = 0,
+                .max = 1 << 30});
+  registry.add("p2p.pipeline_cache", &p2p.pipeline_cache,
+               {.sentence = "Blocks stay registered once they are written, with p2p.rdma=pipeline; "
+                            "else that ends with each."});
 }
 
 void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {

@@ -40,6 +40,8 @@ struct ProtocolSettings {
   bool rdma_chained = true;                        // its last frame is posted along with it
   std::int64_t pipeline_block_bytes = 1 << 20;     // of "pipeline"
   std::int64_t pipeline_depth = 4;                 // blocks that are written at a time
+  std::int64_t pipeline_eager_bytes = 64 << 10;    // by frames, while the first are registered
+  bool pipeline_cache = true;                      // blocks stay registered
 };
 
 class ChannelBackend final : public Backend, public channel::FrameHandler {
@@ -204,6 +206,12 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
               wire::FrameClass last, std::span<const std::byte> body);
   void end_get(const Transfer& transfer, bool was_done);
   void start_put(ReceiveRequest& request);
+  [[nodiscard]] static bool is_registered(const ReceiveRequest& request);
+  Result<std::unique_ptr<transport::HeldMemory>> hold_block(channel::Endpoint& peer,
+                                                            std::uint64_t address,
+                                                            std::uint64_t bytes) const;
+  void offer_block(ReceiveRequest& request, std::uint64_t bytes,
+                   std::unique_ptr<transport::HeldMemory> held);
   void offer_blocks(ReceiveRequest& request);
   void on_clear_to_put(channel::Endpoint& from, std::span<const std::byte> body);
   void write_block(SendRequest& request, const wire::ClearToPut& block);

@@ -141,11 +141,21 @@ void ChannelBackend::start_put(ReceiveRequest& request) {
     return;
   }
   request.put = std::make_unique<PutBlocks>();
-  request.put->next = request.received;
+  PutBlocks& put = *request.put;
+  put.next = request.received;
+  put.block_bytes = request.total;
   request.retain();  // until all blocks are there
   request.token = receives_by_frames_.insert(&request);
+  if (settings_.rdma == "pipeline" && !is_registered(request)) {
+    put.block_bytes = static_cast<std::uint64_t>(settings_.pipeline_block_bytes);
+    const auto eager_bytes = std::min(static_cast<std::uint64_t>(settings_.pipeline_eager_bytes),
+                                      request.total - put.next);
+    // These are on their way while we register what comes behind them.
+    if (eager_bytes > 0) offer_block(request, eager_bytes, nullptr);
+    put.eager_end = put.next;
+  }
   offer_blocks(request);
-  if (!request.put->open.empty()) return;
+  if (!put.open.empty()) return;
   // Our memory can't be registered.
   request.put.reset();
   receives_by_frames_.erase(request.token);
@@ -153,27 +163,52 @@ void ChannelBackend::start_put(ReceiveRequest& request) {
   let_go(request);
 }
 
-void ChannelBackend::offer_blocks(ReceiveRequest& request) {
+/// What is missing of REQUEST can be written at once: no blocks are worth their messages.
+bool ChannelBackend::is_registered(const ReceiveRequest& request) {
+  return request.endpoint->link().is_registered(
+      address_of(request) + request.received,
+      static_cast<std::size_t>(request.total - request.received));
+}
+
+/// A part of a message that is moved block by block.
+Result<std::unique_ptr<HeldMemory>> ChannelBackend::hold_block(Endpoint& peer,
+                                                               std::uint64_t address,
+                                                               std::uint64_t bytes) const {
+  const auto length = static_cast<std::size_t>(bytes);
+  return settings_.rdma == "pipeline" && !settings_.pipeline_cache
+             ? peer.link().hold_once(address, length)
+             : peer.link().hold(address, length);
+}
+
+/// The next BYTES shall be written into HELD, or come by frames if that is null.
+void ChannelBackend::offer_block(ReceiveRequest& request, std::uint64_t bytes,
+                                 std::unique_ptr<HeldMemory> held) {
   PutBlocks& put = *request.put;
   Endpoint& peer = *request.endpoint;
-  const bool is_whole = settings_.rdma != "pipeline";
-  const auto depth = static_cast<std::size_t>(is_whole ? 1 : settings_.pipeline_depth);
+  const wire::ClearToPut clear{request.peer_token,
+                               request.token,
+                               put.next,
+                               bytes,
+                               held ? address_of(request) + put.next : 0,
+                               held ? held->remote_key() : 0,
+                               0};
+  put.open.push_back({put.next, bytes, 0, std::move(held), peer.link().operations_epoch()});
+  put.next += bytes;
+  put.has_begun = true;
+  tell(peer, FrameClass::clear_to_put, clear);
+}
+
+void ChannelBackend::offer_blocks(ReceiveRequest& request) {
+  PutBlocks& put = *request.put;
+  const bool is_eager_open = !put.open.empty() && put.open.front().offset < put.eager_end;
+  const std::size_t depth =
+      static_cast<std::size_t>(settings_.pipeline_depth) + (is_eager_open ? 1 : 0);
   while (put.next < request.total && put.open.size() < depth) {
-    const std::uint64_t left = request.total - put.next;
-    const std::uint64_t bytes =
-        is_whole ? left
-                 : std::min(left, static_cast<std::uint64_t>(settings_.pipeline_block_bytes));
-    const std::uint64_t address = address_of(request) + put.next;
-    auto held = peer.link().hold(address, static_cast<std::size_t>(bytes));
+    const std::uint64_t bytes = std::min(request.total - put.next, put.block_bytes);
+    auto held = hold_block(*request.endpoint, address_of(request) + put.next, bytes);
     // With none open there is nobody to go on: the block is offered to come by frames.
-    const std::uint32_t key = held ? (*held)->remote_key() : 0;
-    if (!held && (put.next == request.received || !put.open.empty())) return;
-    const wire::ClearToPut clear{request.peer_token, request.token, put.next, bytes,
-                                 held ? address : 0, key,           0};
-    put.open.push_back(
-        {put.next, bytes, 0, held ? std::move(*held) : nullptr, peer.link().operations_epoch()});
-    put.next += bytes;
-    tell(peer, FrameClass::clear_to_put, clear);
+    if (!held && (!put.has_begun || !put.open.empty())) return;
+    offer_block(request, bytes, held ? std::move(*held) : nullptr);
   }
 }
 
@@ -191,7 +226,7 @@ void ChannelBackend::write_block(SendRequest& request, const wire::ClearToPut& b
   Endpoint& peer = *request.endpoint;
   const std::uint64_t local = address_of(request) + block.offset;
   if (block.address != 0 && peer.has(ChannelKind::rc_rdma)) {
-    auto held = peer.link().hold(local, static_cast<std::size_t>(block.bytes));
+    auto held = hold_block(peer, local, block.bytes);
     const Operation operation{.kind = Operation::Kind::put,
                               .local_address = local,
                               .remote_key = block.key,
@@ -205,6 +240,8 @@ void ChannelBackend::write_block(SendRequest& request, const wire::ClearToPut& b
       return;
   }
   send_by_frames(request, block.offset, block.bytes);
+  // They leave before what is to be written behind them is registered.
+  push_pipeline(request);
 }
 
 void ChannelBackend::end_put(const Transfer& transfer, bool was_done) {
@@ -216,7 +253,9 @@ void ChannelBackend::end_put(const Transfer& transfer, bool was_done) {
   if (!transfer.is_chained) tell(*transfer.peer, FrameClass::put_done, put_done(request, transfer));
   if (transfer.peer->is_checked(ChannelKind::rc_rdma)) return;  // until the receiver has finished
   request.sent += transfer.bytes;
-  if (request.sent >= request.total) complete_send(request);
+  // One with frames is completed where they leave.
+  const bool has_frames = std::ranges::find(pipelines_, &request) != pipelines_.end();
+  if (request.sent >= request.total && !has_frames) complete_send(request);
 }
 
 void ChannelBackend::on_put_done(Endpoint& from, std::span<const std::byte> body) {

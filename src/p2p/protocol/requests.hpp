@@ -76,7 +76,10 @@ struct PutBlocks {
     std::uint32_t epoch;  // of the link's operations, when it was offered
   };
   std::vector<Block> open;
-  std::uint64_t next = 0;  // what has not been offered yet begins here
+  std::uint64_t next = 0;       // what has not been offered yet begins here
+  std::uint64_t eager_end = 0;  // what the sender need not wait for ends here
+  std::uint64_t block_bytes = 0;
+  bool has_begun = false;  // some were offered
 };
 
 class SendRequest final : public Request {

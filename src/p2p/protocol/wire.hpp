@@ -30,7 +30,7 @@
 // clear_to_send (receiver to sender: send me the rest by frames):
 //   | sender token (64) | receiver token (64) | offset (64): where to go on |
 // data:           | receiver token (64) | offset (64) | payload
-// clear_to_put (receiver to sender: write these bytes into my memory):
+// clear_to_put (receiver to sender: write these bytes into my memory; address 0: by data frames):
 //   | sender token (64) | receiver token (64) | offset (64) | bytes (64) | address (64) | key (32)
 //   | 0 |
 // put_done (behind what was written there):
