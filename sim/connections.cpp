@@ -28,7 +28,11 @@ void Connections::open(PairNumber pair) {
   find(pair)->is_open = true;
 }
 
-void Connections::destroy(PairNumber pair) { pairs_.erase(pair); }
+void Connections::destroy(PairNumber pair) {
+  QueuePair* const peer = find(find(pair)->peer);
+  if (peer != nullptr && peer->peer == pair) cut_operations(find(pair)->peer, *peer);
+  pairs_.erase(pair);
+}
 
 Connections::QueuePair* Connections::find(PairNumber pair) {
   const auto found = pairs_.find(pair);
@@ -76,15 +80,17 @@ void Connections::send(PairNumber pair, Arrival arrival) {
   const std::uint64_t now_ns = network_.scheduler().now_ns();
   const std::uint64_t time_ns = arrival_ns(sender, arrival);
   ++sender.on_their_way;
-  if (random_.one_in(network_.settings().connection_broken_one_in)) {
-    // What arrives until then is not lost.
-    const std::uint64_t delay_ns = random_.below(2 * (time_ns - now_ns) + 1);
-    network_.scheduler().after(delay_ns, [this, pair] { cut(pair); });
-  }
+  maybe_break(pair, time_ns - now_ns);
   // Shared, because an action must be copyable.
   auto parcel = std::make_shared<Arrival>(std::move(arrival));
   network_.scheduler().after(time_ns - now_ns,
                              [this, pair, parcel] { deliver(pair, std::move(*parcel)); });
+}
+
+void Connections::maybe_break(PairNumber pair, std::uint64_t delay_ns) {
+  if (!random_.one_in(network_.settings().connection_broken_one_in)) return;
+  // What arrives until then is not lost.
+  network_.scheduler().after(random_.below(2 * delay_ns + 1), [this, pair] { cut(pair); });
 }
 
 /// Each kind keeps its order, and what is said about channels comes after what was sent by them.
@@ -126,10 +132,13 @@ void Connections::cut(PairNumber pair) {
   if (queue_pair == nullptr || queue_pair->is_broken) return;
   ++network_.probes().connections_broken;
   network_.scheduler().note("the connection of queue pair {} breaks", pair);
+  QueuePair* const peer = find(queue_pair->peer);
+  const bool has_peer = peer != nullptr && peer->peer == pair;
+  cut_operations(pair, *queue_pair);
+  if (has_peer) cut_operations(queue_pair->peer, *peer);
   mark_broken(pair, *queue_pair);
   tell(pair, *queue_pair);
-  QueuePair* const peer = find(queue_pair->peer);
-  if (peer != nullptr && peer->peer == pair) mark_broken(queue_pair->peer, *peer);
+  if (has_peer) mark_broken(queue_pair->peer, *peer);
 }
 
 void Connections::mark_broken(PairNumber pair, QueuePair& queue_pair) {

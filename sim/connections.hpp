@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sim/random.hpp"
 #include "transport/transport.hpp"
@@ -46,6 +47,22 @@ class Connections {
   void free_room(PairNumber pair);
   /// Sends ARRIVAL, for which room was claimed if it is a frame, by an open PAIR.
   void send(PairNumber pair, Arrival arrival);
+
+  // Operations on memory (operations.cpp).
+
+  struct EndedOperation {
+    std::uint64_t token;
+    bool was_done;
+  };
+  /// Starts OPERATION by an open PAIR, whose owner hears when it has ended.
+  void start(PairNumber pair, const transport::Operation& operation);
+  /// Those of PAIR that have ended and were not taken yet.
+  std::vector<EndedOperation> take_ended(PairNumber pair);
+  /// The same, and all others, which were not done as far as the owner knows.
+  std::vector<EndedOperation> end_operations(PairNumber pair);
+  /// Nothing of what the peer of PAIR has started copies anything any more.
+  void stop(PairNumber pair);
+
   /// Nothing that was sent by PAIR is on its way.
   [[nodiscard]] bool is_idle(PairNumber pair) const;
 
@@ -54,6 +71,11 @@ class Connections {
   [[nodiscard]] std::string disagreement() const;
 
  private:
+  struct Running {
+    enum class Stage : std::uint8_t { under_way, cut, copied, ended };
+    transport::Operation operation;
+    Stage stage;
+  };
   struct QueuePair {
     std::uint32_t owner;
     std::uint32_t peer_process;
@@ -64,6 +86,7 @@ class Connections {
     std::uint32_t on_their_way = 0;
     std::size_t slots_used = 0;
     std::array<std::uint64_t, transport::channel_kind_count + 1> last_arrival_ns{};
+    std::vector<Running> operations{};
   };
 
   QueuePair* find(PairNumber pair);
@@ -72,7 +95,14 @@ class Connections {
   void deliver(PairNumber from, Arrival arrival);
   /// The connection of PAIR ends for both sides.
   void cut(PairNumber pair);
+  /// What is sent now, for DELAY_NS, may be the last.
+  void maybe_break(PairNumber pair, std::uint64_t delay_ns);
   void mark_broken(PairNumber pair, QueuePair& queue_pair);
+  static Running* find_running(QueuePair& owner, std::uint64_t token);
+  QueuePair* reach(PairNumber pair, const QueuePair& queue_pair);
+  void carry_out(PairNumber pair, std::uint64_t token);
+  void finish(PairNumber pair, std::uint64_t token);
+  void cut_operations(PairNumber pair, QueuePair& queue_pair);
   void tell(PairNumber pair, QueuePair& queue_pair);
 
   Network& network_;

@@ -34,6 +34,7 @@ NetworkSettings NetworkSettings::draw(Random& random) {
       random.one_in(2) ? settings.queue_frame_bytes_max : frame_bytes_min;
   settings.connection_broken_one_in =
       random.one_in(2) ? 0 : std::uint64_t{1} << random.between(2, 10);
+  settings.hold_refused_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(2, 20);
   settings.broken_noticed_ns_max = std::uint64_t{100} << random.below(14);
   settings.death_noticed_ns_max = std::uint64_t{1000} << random.below(12);
   settings.crossings_max = random.below(4);

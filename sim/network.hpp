@@ -21,6 +21,7 @@
 
 #include "sim/connections.hpp"
 #include "sim/crossings.hpp"
+#include "sim/held_memory.hpp"
 #include "sim/probes.hpp"
 #include "sim/random.hpp"
 #include "sim/scheduler.hpp"
@@ -53,6 +54,7 @@ struct NetworkSettings {
   std::size_t connection_slots = 1;            // each way
   std::size_t fast_path_frame_bytes_max = 0;   // at most as long as a datagram
   std::uint64_t connection_broken_one_in = 0;  // sends that the connection does not survive
+  std::uint64_t hold_refused_one_in = 0;       // of memory for operations
   std::uint64_t broken_noticed_ns_max = 1;     // after the connection broke
   std::uint64_t death_noticed_ns_max = 1;      // after a process died
   std::size_t crossings_max = 0;               // that come to one process; 0: no ud_zero_copy
@@ -80,9 +82,10 @@ enum class Parcel : std::uint8_t {
   give_back,
   recall,
   // About connections:
-  handshake,  // a datagram
-  broken,     // of one's own
-  crossing,   // what became of a message without copies
+  handshake,        // a datagram
+  broken,           // of one's own
+  operation_ended,  // of one's own
+  crossing,         // what became of a message without copies
   lost
 };
 
@@ -141,6 +144,7 @@ class Network {
   [[nodiscard]] Mailbox& mailbox(std::uint32_t process) { return mailboxes_[process]; }
   [[nodiscard]] Connections& connections() { return connections_; }
   [[nodiscard]] Crossings& crossings() { return crossings_; }
+  [[nodiscard]] HeldMemories& held_memories() { return held_memories_; }
 
   /// Nothing arrives any more; what is sent to it goes nowhere.
   void close(std::uint32_t process);
@@ -191,6 +195,7 @@ class Network {
   std::vector<bool> is_dead_;
   Connections connections_;
   Crossings crossings_;
+  HeldMemories held_memories_;
   std::size_t restless_handshakes_ = 0;
   std::map<ChannelKey, Channel> channels_;
   NetworkProbes probes_;

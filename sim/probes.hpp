@@ -31,6 +31,12 @@ struct NetworkProbes {
   std::uint64_t connections_broken = 0;
   std::uint64_t connected_frames_lost = 0;  // with the connection
   std::uint64_t frames_rescued = 0;         // that left by a connection, sent again by datagrams
+  std::uint64_t operations_done = 0;
+  std::uint64_t operations_cut = 0;      // by a break, in the middle
+  std::uint64_t operations_failed = 0;   // as far as who started them knows
+  std::uint64_t operations_stopped = 0;  // by a receiver that breaks its connection
+  std::uint64_t frames_voided = 0;       // behind an operation that failed
+  std::uint64_t holds_refused = 0;
   std::uint64_t fast_paths_granted = 0;
   std::uint64_t fast_paths_refused = 0;  // or the connection ended first
   std::uint64_t fast_paths_given_back = 0;
@@ -74,6 +80,12 @@ inline constexpr std::array network_probes = {
     NetworkProbe{"connections broken", &NetworkProbes::connections_broken},
     NetworkProbe{"frames lost with their connection", &NetworkProbes::connected_frames_lost},
     NetworkProbe{"frames sent again after a break", &NetworkProbes::frames_rescued},
+    NetworkProbe{"operations done", &NetworkProbes::operations_done},
+    NetworkProbe{"operations cut in the middle", &NetworkProbes::operations_cut},
+    NetworkProbe{"operations failed", &NetworkProbes::operations_failed},
+    NetworkProbe{"operations stopped by the receiver", &NetworkProbes::operations_stopped},
+    NetworkProbe{"frames voided behind an operation", &NetworkProbes::frames_voided},
+    NetworkProbe{"memory not held", &NetworkProbes::holds_refused},
     NetworkProbe{"fast paths granted", &NetworkProbes::fast_paths_granted},
     NetworkProbe{"fast paths refused", &NetworkProbes::fast_paths_refused},
     NetworkProbe{"fast paths given back", &NetworkProbes::fast_paths_given_back},

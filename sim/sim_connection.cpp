@@ -15,7 +15,8 @@ using HandshakeState = transport::verbs::Handshake::State;
 
 namespace {
 
-constexpr ChannelSet connected_channels{ChannelKind::rc_send, ChannelKind::rc_fast_path};
+constexpr ChannelSet connected_channels{ChannelKind::rc_send, ChannelKind::rc_fast_path,
+                                        ChannelKind::rc_rdma};
 
 /// A message with what its sender adds: its queue pair.
 struct Letter {
@@ -62,10 +63,22 @@ bool SimConnection::takes(const Arrival& arrival) {
 void SimConnection::on_broken(PairNumber pair) {
   if (pair != pair_) return;
   is_broken_ = true;
+  report(network_.connections().end_operations(pair));
   sink_.on_undelivered(link_, connected_channels);
   if (handshake_.state() != HandshakeState::open) return;
   carry_out(handshake_.close(now_ns()));
   sink_.on_channels_changed(link_);
+}
+
+bool SimConnection::start(const transport::Operation& operation) {
+  if (network_.random().one_in(network_.settings().no_room_one_in)) return false;
+  network_.connections().start(pair_, operation);
+  return true;
+}
+
+void SimConnection::report(const std::vector<Connections::EndedOperation>& ended) {
+  if (is_closing_) return;
+  for (const auto& [token, was_done] : ended) link_.on_operation_ended(token, was_done);
 }
 
 bool SimConnection::serve() {
@@ -151,12 +164,14 @@ void SimConnection::open() {
   ++network_.probes().connections_made;
   network_.connections().open(pair_);
   link_.add(ChannelKind::rc_send);
+  link_.add(ChannelKind::rc_rdma);
   link_.set_earnable(ChannelKind::rc_fast_path, true);
   sink_.on_channels_changed(link_);
 }
 
 void SimConnection::close_channels() {
   link_.remove(ChannelKind::rc_send);
+  link_.remove(ChannelKind::rc_rdma);
   link_.set_earnable(ChannelKind::rc_fast_path, false);
   close_fast_path();
 }
@@ -168,6 +183,7 @@ void SimConnection::close_fast_path() {
 }
 
 void SimConnection::end() {
+  report(network_.connections().end_operations(pair_));
   // The peer knows nothing of it, any more.
   if (is_open() || is_draining_) sink_.on_undelivered(link_, connected_channels);
   is_draining_ = false;
@@ -179,6 +195,7 @@ void SimConnection::end() {
 }
 
 void SimConnection::forget() {
+  report(network_.connections().end_operations(pair_));
   close_channels();
   if (link_.incoming().has(ChannelKind::rc_fast_path)) Holdings::drop(holdings_.granted_fast_paths);
   link_.set_incoming(ChannelKind::rc_fast_path, false);

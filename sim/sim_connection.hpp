@@ -63,7 +63,10 @@ class SimConnection {
         self_(self),
         peer_(peer),
         handshake_(self, peer) {}
-  ~SimConnection() { forget(); }
+  ~SimConnection() {
+    is_closing_ = true;
+    forget();
+  }
   SimConnection(const SimConnection&) = delete;
   SimConnection& operator=(const SimConnection&) = delete;
 
@@ -81,11 +84,16 @@ class SimConnection {
   /// What was sent by PAIR will arrive.
   [[nodiscard]] bool carries(PairNumber pair) const { return pair == pair_ && !is_broken_; }
 
+  /// False: no room now.
+  bool start(const transport::Operation& operation);
+
   // From inside progress():
   void on_letter(std::span<const std::byte> letter);
   /// Whether ARRIVAL came by this connection, and not by one that has ended.
   bool takes(const Arrival& arrival);
   void on_broken(PairNumber pair);
+  /// Operations that have ended are told of.
+  void report_operations() { report(network_.connections().take_ended(pair_)); }
   /// What the peer says of a fast path.
   void on_notice(Parcel parcel);
   /// Repeats what was not answered, and ends what has drained; true if there was something.
@@ -108,6 +116,7 @@ class SimConnection {
   void close_fast_path();
   void end();
   void tell(Parcel parcel);
+  void report(const std::vector<Connections::EndedOperation>& ended);
   void on_fast_path_asked();
   void on_fast_path_granted();
   void on_fast_path_refused();
@@ -129,6 +138,7 @@ class SimConnection {
   bool is_draining_ = false;   // no new sends, but what was sent is still on its way
   bool is_broken_ = false;
   bool is_restless_ = false;
+  bool is_closing_ = false;          // the sink hears nothing more
   bool fast_path_is_asked_ = false;  // and not answered yet
 };
 

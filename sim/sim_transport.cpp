@@ -38,7 +38,13 @@ std::int64_t copy_pieces(std::span<const MemoryPiece> local, std::span<const Mem
 
 /// Channels that stand upon a connection.
 bool is_connected(ChannelKind kind) {
-  return kind == ChannelKind::rc_send || kind == ChannelKind::rc_fast_path;
+  return kind == ChannelKind::rc_send || kind == ChannelKind::rc_fast_path ||
+         kind == ChannelKind::rc_rdma;
+}
+
+/// By which a frame arrives that was committed to KIND.
+ChannelKind kind_of_frames(ChannelKind kind) {
+  return kind == ChannelKind::rc_rdma ? ChannelKind::rc_send : kind;
 }
 
 }  // namespace
@@ -62,7 +68,7 @@ SimLink::~SimLink() {
 transport::ChannelSet SimLink::possible_channels() const {
   if (network_.settings().has_datagrams)
     return {ChannelKind::ud_send, ChannelKind::rc_send, ChannelKind::rc_fast_path,
-            ChannelKind::ud_zero_copy};
+            ChannelKind::rc_rdma, ChannelKind::ud_zero_copy};
   return {ChannelKind::shared_queue, ChannelKind::ring, ChannelKind::single_copy};
 }
 
@@ -100,7 +106,7 @@ void SimLink::commit(ChannelKind kind) {
   }
   std::byte* const frame = reserved_.get();
   const Connections::PairNumber pair = is_connected(kind) ? connection_.pair() : Connections::none;
-  kept_.emplace(frame, KeptFrame{std::move(reserved_), pair});
+  kept_.emplace(frame, KeptFrame{std::move(reserved_), pair, std::exchange(chained_, nothing)});
   send_copy(kind, {frame, reserved_bytes_});
 }
 
@@ -227,21 +233,39 @@ std::int64_t SimLink::get(std::span<const MemoryPiece> local, std::span<const Me
   return copy_pieces(local, remote, random.one_in(4) ? 1 + random.below(bytes) : bytes);
 }
 
-namespace {
+Result<std::unique_ptr<transport::HeldMemory>> SimLink::hold(std::uint64_t address,
+                                                             std::size_t bytes) {
+  if (network_.random().one_in(network_.settings().hold_refused_one_in)) {
+    ++network_.probes().holds_refused;
+    return base::Error(base::ErrorClass::no_mem, "the simulated adapter has no room");
+  }
+  return std::unique_ptr<transport::HeldMemory>(
+      std::make_unique<SimHeldMemory>(network_.held_memories(), address, bytes));
+}
 
-/// Adapters of the simulator reach all memory.
-class SimMemory final : public transport::HeldMemory {
- public:
-  [[nodiscard]] std::uint32_t remote_key() const override { return 0; }
-  [[nodiscard]] std::uint32_t local_key() const override { return 0; }
-};
+/// Any answer is right: nobody may rely upon it.
+bool SimLink::is_registered(std::uint64_t, std::size_t) { return network_.random().one_in(4); }
 
-}  // namespace
+bool SimLink::start(const transport::Operation& operation) {
+  HAWSER_ASSERT(channels_.has(ChannelKind::rc_rdma));
+  if (!connection_.start(operation)) return false;
+  if (operation.is_chained) chained_ = operation.token;
+  return true;
+}
 
-Result<std::unique_ptr<transport::HeldMemory>> SimLink::hold(std::uint64_t, std::size_t) {
-  if (network_.random().one_in(network_.settings().no_room_one_in))
-    return base::Error(base::ErrorClass::no_mem, "it can't be registered now");
-  return std::unique_ptr<transport::HeldMemory>(std::make_unique<SimMemory>());
+std::uint32_t SimLink::operations_epoch() const {
+  return connection_.is_open() ? connection_.pair() : Connections::none;
+}
+
+void SimLink::stop_operations(std::uint32_t epoch) { network_.connections().stop(epoch); }
+
+void SimLink::on_operation_ended(std::uint64_t token, bool was_done) {
+  for (auto& [frame, kept] : kept_) {
+    if (was_done || kept.behind != token) continue;
+    ++network_.probes().frames_voided;
+    *frame = transport::void_frame_class;
+  }
+  sink_.on_operation_done(*this, token, was_done);
 }
 
 Result<transport::Clearance> SimLink::expect(const transport::DirectMessage& message) {
@@ -369,10 +393,14 @@ void SimTransport::handle(SimLink& link, const Arrival& arrival) {
     link.connection_.on_broken(arrival.pair);
     return;
   }
+  if (arrival.parcel == Parcel::operation_ended) {
+    if (arrival.pair == link.connection_.pair()) link.connection_.report_operations();
+    return;
+  }
   if (arrival.pair != Connections::none && !link.connection_.takes(arrival)) return;
   switch (arrival.parcel) {
     case Parcel::frame:
-      sink_.on_frame(link, arrival.kind, {arrival.data.get(), arrival.bytes});
+      sink_.on_frame(link, kind_of_frames(arrival.kind), {arrival.data.get(), arrival.bytes});
       return;
     case Parcel::handshake:
       link.connection_.on_letter({arrival.data.get(), arrival.bytes});

@@ -47,6 +47,10 @@ class SimLink final : public transport::Link {
                    std::span<const transport::MemoryPiece> remote) override;
   Result<std::unique_ptr<transport::HeldMemory>> hold(std::uint64_t address,
                                                       std::size_t bytes) override;
+  [[nodiscard]] bool is_registered(std::uint64_t address, std::size_t bytes) override;
+  bool start(const transport::Operation& operation) override;
+  [[nodiscard]] std::uint32_t operations_epoch() const override;
+  void stop_operations(std::uint32_t epoch) override;
   Result<transport::Clearance> expect(const transport::DirectMessage& message) override;
   void stop_expecting(std::uint64_t token) override;
   bool send_cleared(const transport::DirectMessage& message,
@@ -60,7 +64,9 @@ class SimLink final : public transport::Link {
   struct KeptFrame {
     std::unique_ptr<std::byte[]> memory;
     Connections::PairNumber pair;
+    std::uint64_t behind;  // the token of the operation that it is chained behind, or `nothing`
   };
+  static constexpr std::uint64_t nothing = ~std::uint64_t{0};
 
   void add(ChannelKind kind) { channels_.add(kind); }
   void remove(ChannelKind kind) { channels_.remove(kind); }
@@ -71,6 +77,7 @@ class SimLink final : public transport::Link {
     is_there ? incoming_.add(kind) : incoming_.remove(kind);
   }
   bool has_room(ChannelKind kind);
+  void on_operation_ended(std::uint64_t token, bool was_done);
   void send_copy(ChannelKind kind, std::span<const std::byte> frame);
   /// We are done with a frame that the peer sent by KIND.
   void free_room(ChannelKind kind, Connections::PairNumber senders_pair);
@@ -84,6 +91,7 @@ class SimLink final : public transport::Link {
   SimConnection connection_;  // where there are datagrams
   std::unique_ptr<std::byte[]> reserved_;
   std::size_t reserved_bytes_ = 0;
+  std::uint64_t chained_ = nothing;  // the operation that the reserved frame will be behind
   std::map<std::byte*, KeptFrame> kept_;
 };
 

@@ -58,7 +58,10 @@ channel::AssuranceSettings draw_delivery(Random& random) {
 }
 
 /// For a network with connections, instead of the default's.
-constexpr std::array<std::string_view, 7> connected_rules = {
+constexpr std::array<std::string_view, 10> connected_rules = {
+    "size <= 400 -> rc_send; true -> rc_rdma; true -> ud_send",
+    "size <= 100 -> rc_fast_path; size <= 200 -> rc_send; true -> rc_rdma; true -> ud_send",
+    "size <= 50 -> ud_send; true -> rc_rdma; true -> ud_send",
     "true -> rc_send; true -> ud_send",
     "size <= 600 -> rc_fast_path; true -> rc_send; true -> ud_send",
     "size <= 100 -> ud_send; size <= 2K -> rc_fast_path; true -> rc_send; true -> ud_send",
@@ -78,6 +81,18 @@ void draw_connected_channels(Random& random, channel::PolicySettings& settings) 
   settings.fast_paths_max = random.between<std::int64_t>(0, random.one_in(2) ? 2 : 8);
 }
 
+/// How long messages cross a connection.
+void draw_operations(Random& random, p2p::ProtocolSettings& settings) {
+  constexpr std::array<std::string_view, 3> ways = {"get", "put", "pipeline"};
+  settings.rdma = random.pick(ways);
+  settings.rdma_chained = !random.one_in(3);
+  settings.rendezvous_inline = random.one_in(3);
+  settings.pipeline_block_bytes = std::int64_t{32} << random.below(8);
+  settings.pipeline_depth = random.between<std::int64_t>(1, 4);
+  settings.pipeline_eager_bytes = random.one_in(3) ? 0 : std::int64_t{16} << random.below(9);
+  settings.pipeline_cache = random.one_in(2);
+}
+
 /// Settings far from the defaults too, so that every limit is met.
 session::Settings draw_settings(Random& random) {
   session::Settings settings;
@@ -94,6 +109,7 @@ session::Settings draw_settings(Random& random) {
   draw_connected_channels(random, settings.channel);
   if (random.one_in(2)) settings.p2p.credit_bytes = std::int64_t{256} << random.below(10);
   if (random.one_in(2)) settings.p2p.single_copy_chunk_bytes = std::int64_t{64} << random.below(8);
+  draw_operations(random, settings.p2p);
   settings.delivery = draw_delivery(random);
   return settings;
 }
