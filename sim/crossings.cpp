@@ -19,6 +19,11 @@ std::byte* memory_of(const DirectMessage& message) {
 
 }  // namespace
 
+/// Mostly in time, also with the frame that clears the way.
+std::uint64_t Crossings::draw_delay_ns() {
+  return random_.below(1 + network_.settings().crossing_timeout_ns / 3);
+}
+
 std::optional<Crossings::Clear> Crossings::expect(std::uint32_t receiver, std::uint32_t sender,
                                                   const DirectMessage& message) {
   const auto under_way = std::ranges::count_if(
@@ -72,9 +77,9 @@ bool Crossings::send(std::uint32_t sender, std::uint32_t receiver, const DirectM
   std::memcpy(&clear, clearance.data(), sizeof(clear));
   if (clear.offset > message.bytes || clear.bytes > message.bytes - clear.offset) return false;
   if (random_.one_in(network_.settings().no_room_one_in)) return false;
-  network_.scheduler().after(
-      random_.below(1 + network_.settings().crossing_timeout_ns),
-      [this, sender, receiver, message, clear] { leave(sender, receiver, message, clear); });
+  network_.scheduler().after(draw_delay_ns(), [this, sender, receiver, message, clear] {
+    leave(sender, receiver, message, clear);
+  });
   return true;
 }
 
@@ -89,8 +94,7 @@ void Crossings::leave(std::uint32_t sender, std::uint32_t receiver, const Direct
   if (is_refused) return;
   // Datagrams behind one that is lost find no place.
   if (random_.one_in(network_.settings().datagram_lost_one_in)) part->resize(part->size() / 2);
-  network_.scheduler().after(random_.below(network_.settings().crossing_timeout_ns),
-                             [this, clear, part] { come(clear, *part); });
+  network_.scheduler().after(draw_delay_ns(), [this, clear, part] { come(clear, *part); });
 }
 
 void Crossings::come(const Clear& clear, const Part& part) {

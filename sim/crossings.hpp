@@ -61,6 +61,7 @@ class Crossings {
   };
   using Part = std::vector<std::byte>;
 
+  std::uint64_t draw_delay_ns();
   Clear clear_next(std::uint64_t number);
   void leave(std::uint32_t sender, std::uint32_t receiver, const transport::DirectMessage& message,
              const Clear& clear);

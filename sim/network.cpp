@@ -39,7 +39,7 @@ NetworkSettings NetworkSettings::draw(Random& random) {
   settings.death_noticed_ns_max = std::uint64_t{1000} << random.below(12);
   settings.crossings_max = random.below(4);
   settings.crossing_part_bytes = std::uint64_t{128} << random.below(8);
-  settings.crossing_timeout_ns = std::uint64_t{100} << random.below(10);
+  settings.crossing_timeout_ns = std::uint64_t{1000} << random.below(12);
   settings.crossing_refused_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(2, 20);
   return settings;
 }

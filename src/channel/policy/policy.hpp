@@ -13,7 +13,7 @@
 //                        size <= ud_max -> ud_send
 //                        size <= 8192 -> rc_send
 //                        true -> rc_rdma
-//                        size <= 32K -> ud_send
+//                        size <= 16K -> ud_send
 //                        true -> ud_zero_copy
 //                        true -> ud_send
 //   channel.earn_rules   messages >= 16 -> ring
@@ -56,7 +56,7 @@ struct PolicySettings {
       "size <= 32K -> self; size <= 8192 -> ring; size <= 448 -> shared_queue; "
       "not oversubscribed -> ring; true -> single_copy; true -> ring; true -> "
       "shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; size <= 8192 -> "
-      "rc_send; true -> rc_rdma; size <= 32K -> ud_send; true -> ud_zero_copy; true -> ud_send";
+      "rc_send; true -> rc_rdma; size <= 16K -> ud_send; true -> ud_zero_copy; true -> ud_send";
   std::string earn_rules =
       "messages >= 16 -> ring; messages >= 16 -> rc_send; messages >= 16 -> rc_fast_path";
   std::int64_t rings_asked_max = 16;    // rings to peers that this process asks for

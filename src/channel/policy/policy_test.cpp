@@ -52,8 +52,8 @@ TEST(PolicyDefaults, APeerAcrossAnAdapterGetsMoreWithWhatItEarned) {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{2001}, size_max})
     EXPECT_EQ(fresh.select(bytes), ud_send) << bytes;
   const SendTable& direct = policy.table({ud_send, ud_zero_copy}, false, 0);
-  EXPECT_EQ(direct.select(32768), ud_send);
-  EXPECT_EQ(direct.select(32769), ud_zero_copy);
+  EXPECT_EQ(direct.select(16384), ud_send);
+  EXPECT_EQ(direct.select(16385), ud_zero_copy);
   EXPECT_EQ(direct.select(size_max), ud_zero_copy);
   const SendTable& connected = policy.table({ud_send, ud_zero_copy, rc_send, rc_rdma}, false, 100);
   EXPECT_EQ(connected.select(2000), ud_send) << "fits into one datagram";

@@ -121,7 +121,7 @@ bool ChannelBackend::send_part(SendRequest& request, const wire::ClearToCross& c
     return false;
   }
   ++request.parts_leaving;
-  transfer.release();  // on_operation_done() takes it back
+  static_cast<void>(transfer.release());  // on_operation_done() takes it back
   return true;
 }
 
