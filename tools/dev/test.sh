@@ -129,7 +129,7 @@ run_mpi4py_on_verbs() {
 
 # A module of each kind of communication, with the channels that are earned by default and at once.
 section_mpi4py_verbs() {
-  local modules=(test_p2p_buf test_p2p_obj test_p2p_buf_part test_msgspec test_request test_cco_buf
+  local modules=(test_p2p_buf test_p2p_obj test_p2p_buf_part test_request test_cco_buf
     test_cco_nb_buf test_comm_inter) variant failed=0
   build release
   setup_environment mpi4py

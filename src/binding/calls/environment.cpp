@@ -10,6 +10,7 @@
 #include "platform/clock.hpp"
 #include "platform/file.hpp"
 #include "platform/process.hpp"
+#include "session/process.hpp"
 #include "session/version.hpp"
 
 namespace hawser::calls {

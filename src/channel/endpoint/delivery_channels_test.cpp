@@ -58,9 +58,9 @@ TEST(DeliveryChannels, RefuseWhatIsNoneInOneSentence) {
   const auto sentence = [](const Result<DeliveryChannels>& parsed) {
     return parsed.ok() ? "" : parsed.error().sentence();
   };
-  EXPECT_EQ(sentence(parse("rign")),
-            "delivery.crc: 'rign' is none of off, on, shared_queue, ring, single_copy, ud_send, "
-            "rc_send, rc_fast_path, rc_rdma; did you mean 'ring'?");
+  EXPECT_EQ(sentence(parse("rings")),
+            "delivery.crc: 'rings' is none of off, on, shared_queue, ring, single_copy, ud_send, "
+            "rc_send, rc_fast_path, rc_rdma, ud_zero_copy; did you mean 'ring'?");
   EXPECT_FALSE(parse("ring,,ud_send").ok());
   EXPECT_FALSE(parse("self").ok());
   EXPECT_FALSE(parse("").ok());
