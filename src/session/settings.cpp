@@ -295,12 +295,13 @@ void register_delivery(base::ParameterRegistry& registry, channel::AssuranceSett
       {.sentence = "Channels whose frames are kept and acknowledged though they lose none: "
                    "needed, on, or names separated by commas.",
        .handling = same_in_job});
-  registry.add("delivery.flip_one_in", &delivery.flip_one_in,
-               {.sentence = "For tests: one in so many frames, and payloads, that are checked "
-                            "arrives with a flipped bit; 0: none.",
-                .unit = "frames",
-                .min = 0,
-                .max = 1 << 30});
+  registry.add(
+      "delivery.flip_one_in", &delivery.flip_one_in,
+      {.sentence = "For tests: one in about so many frames, and payloads, that are checked "
+                   "arrives with a flipped bit; 0: none.",
+       .unit = "frames",
+       .min = 0,
+       .max = 1 << 30});
   registry.add("delivery.acknowledged_frames", &delivery.acknowledger.frames,
                {.sentence = "Frames that one acknowledgement may be about.",
                 .unit = "frames",

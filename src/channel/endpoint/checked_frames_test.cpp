@@ -227,7 +227,9 @@ TEST_F(CheckedFrames, WhatIsDamagedOnItsWayIsSentAgain) {
 }
 
 TEST_F(CheckedFrames, DamageBothWaysAndLossChangeNothing) {
-  open({.crc = "on"});
+  AssuranceSettings settings{.crc = "on"};
+  settings.window.timeout_ns_max = 20'000'000;  // a few rounds, however bad the line is
+  open(settings);
   BitFlipper damage(4);
   BitFlipper loss(7);
   const auto harm = [&](Frame& frame) {

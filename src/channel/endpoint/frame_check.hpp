@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "base/ids.hpp"
 #include "channel/frame.hpp"
 
 namespace hawser::channel {
@@ -20,8 +21,9 @@ void seal_frame(std::span<std::byte> frame);
 /// FRAME without its checksum; empty if that is not right.
 std::span<const std::byte> open_sealed_frame(std::span<const std::byte> frame);
 
-/// Says which bits a test wants to arrive flipped: one in every Nth thing that arrives, each time
-/// at another place.
+/// Says which bits a test wants to arrive flipped: one in about every Nth thing that arrives, each
+/// time at another place. Always the same ones, but in no rhythm that what is sent again could fall
+/// into.
 class BitFlipper {
  public:
   /// ONE_IN: N; 0: none at all.
@@ -29,9 +31,8 @@ class BitFlipper {
 
   /// Which bit of the BYTES that arrive now is to be flipped, if one is.
   std::optional<std::size_t> next(std::size_t bytes) {
-    if (one_in_ == 0 || bytes == 0 || ++arrivals_ % one_in_ != 0) return std::nullopt;
-    constexpr std::uint64_t stride_bits = 7919;  // a prime: all places have their turn
-    return static_cast<std::size_t>(arrivals_ / one_in_ * stride_bits % (bytes * 8));
+    if (one_in_ == 0 || bytes == 0 || base::mix64(++arrivals_) % one_in_ != 0) return std::nullopt;
+    return static_cast<std::size_t>(base::mix64(~arrivals_) % (bytes * 8));
   }
   static void flip(std::byte* bytes, std::size_t bit) {
     bytes[bit / 8] ^= std::byte{1} << static_cast<int>(bit % 8);
