@@ -88,8 +88,8 @@ void Endpoint::note_sent(ChannelKind kind, std::byte* kept, std::size_t frame_by
       .frame = kept,
       .channel = static_cast<std::uint8_t>(kind),
       // Of a copy: a frame that is late is cheap to send twice, and one that is damaged is a gap.
-      .may_be_lost = transport::may_lose_frames(kind) ||
-                     (kept != nullptr && !transport::keeps_frames(kind)),
+      .may_be_lost =
+          transport::may_lose_frames(kind) || (kept != nullptr && !transport::keeps_frames(kind)),
   };
   const bool wants_time = assurance_->window.wants_time();
   assurance_->window.add(sent, wants_time ? assurance_->timers.now_ns() : 0);
