@@ -107,7 +107,7 @@ class ManualWaiter final : public p2p::Waiter {
   [[nodiscard]] std::uint64_t now_ns() const override { return now_ns_ += 1000; }
   void relax() override { ++relaxes; }
   std::uint32_t prepare() override { return 0; }
-  void sleep(std::uint32_t, std::uint64_t) override {
+  void sleep(std::uint32_t, std::uint64_t, p2p::WakeBy) override {
     std::fprintf(stderr, "the test waits for what never comes\n");
     std::abort();
   }
