@@ -48,7 +48,8 @@ void* discard(void* block) {
 
 void* move(void* block) {
   void* const elsewhere = ::mremap(block, block_bytes, 2 * block_bytes, MREMAP_MAYMOVE);
-  check(elsewhere != MAP_FAILED, "memory can be moved");
+  // Strict mode may have split the mapping, where parts of it were registered.
+  if (elsewhere == MAP_FAILED) return unmap(block);
   if (elsewhere == block) {
     ::munmap(static_cast<char*>(block) + block_bytes, block_bytes);
     return block;
