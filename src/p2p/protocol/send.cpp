@@ -287,7 +287,8 @@ void ChannelBackend::send_by_frames(SendRequest& request, std::uint64_t offset,
   }
   request.offset = offset;
   request.end = offset + bytes;
-  pipelines_.push_back(&request);
+  // It may still be among them, with all of its last range sent.
+  if (std::ranges::find(pipelines_, &request) == pipelines_.end()) pipelines_.push_back(&request);
 }
 
 /// Sends the next frames as far as there is room; true if any left.
