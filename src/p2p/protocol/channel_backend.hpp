@@ -144,8 +144,9 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   bool start_rendezvous(SendRequest& request, channel::ChannelKind kind,
                         const SendSituation& situation, SendProtocol protocol, bool keep_copy);
   void keep_data(SendRequest& request);
+  /// A message of BYTES has begun, of which UNASKED come without being asked for.
   void note_sent(channel::Endpoint& endpoint, channel::ChannelKind kind, std::size_t bytes,
-                 SendProtocol protocol);
+                 std::size_t unasked, SendProtocol protocol);
 
   // receive.cpp
   channel::Endpoint* known_endpoint(Comm& comm, int peer);

@@ -96,13 +96,13 @@ bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
 }
 
 [[gnu::always_inline]] inline void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind,
-                                                             std::size_t bytes,
+                                                             std::size_t bytes, std::size_t unasked,
                                                              SendProtocol protocol) {
   endpoint.count_sent(kind, bytes);
   sent_sizes_.add(bytes);
   ++sends_[static_cast<std::size_t>(protocol)];
-  if (protocol != SendProtocol::rendezvous && bytes > free_payload_bytes)
-    endpoint.send_credit_bytes -= static_cast<std::int64_t>(bytes);
+  if (unasked > free_payload_bytes)
+    endpoint.send_credit_bytes -= static_cast<std::int64_t>(unasked);
   if (endpoint.is_due_for_policy()) [[unlikely]]
     endpoints_.apply_policy(endpoint);
 }
@@ -116,7 +116,7 @@ bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
       [&](std::byte* body) {
         pack_frame(endpoint, buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
       });
-  if (sent) note_sent(endpoint, kind, bytes, SendProtocol::eager);
+  if (sent) note_sent(endpoint, kind, bytes, bytes, SendProtocol::eager);
   return sent;
 }
 
@@ -205,7 +205,8 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   request.sent = payload;
   request.end = request.total;
   request.is_stream = true;
-  note_sent(endpoint, kind, static_cast<std::size_t>(request.total), SendProtocol::stream);
+  const auto total = static_cast<std::size_t>(request.total);
+  note_sent(endpoint, kind, total, total, SendProtocol::stream);
   push_pipeline(request);
   if (request.offset < request.end) {
     pipelines_.push_back(&request);
@@ -245,7 +246,7 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
   }
   request.sent = payload;
   request.retain_unshared();  // the backend's, until the receiver is done
-  note_sent(endpoint, channel_of(rendezvous.offer), total, protocol);
+  note_sent(endpoint, channel_of(rendezvous.offer), total, payload, protocol);
   if (keep_copy) request.finish();
   return true;
 }
@@ -336,7 +337,9 @@ bool ChannelBackend::push_fragment(SendRequest& request) {
 void ChannelBackend::on_finished(Endpoint& from, std::span<const std::byte> body) {
   const auto frame = wire::take<wire::Finished>(body);
   SendRequest* request = frame ? sends_in_rendezvous_.find(frame->sender_token) : nullptr;
-  if (request != nullptr && request->endpoint == &from) complete_send(*request);
+  if (request == nullptr || request->endpoint != &from) return;
+  std::erase(pipelines_, request);  // its last frames left when they were asked for
+  complete_send(*request);
 }
 
 }  // namespace hawser::p2p
