@@ -1,5 +1,7 @@
-// CRC32C (Castagnoli, RFC 3720 §12.1), by the processor's instruction where it has one (ISA-L).
+// CRC32C (Castagnoli, RFC 3720 §12.1), by the processor's instruction where it has one.
 //
+// Of our own, since the library that programs are started with needs the C library alone, and there
+// are packages of others as shared libraries only.
 // Pure functions.
 #pragma once
 
