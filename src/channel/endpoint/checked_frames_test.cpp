@@ -91,6 +91,8 @@ class TwoLocalProcesses final : public bootstrap::Bootstrap {
   [[nodiscard]] std::optional<std::uint32_t> local_rank_of(std::uint32_t index) const override {
     return index;
   }
+  void arrive_at_end() override {}
+  [[nodiscard]] bool have_all_arrived_at_end() const override { return true; }
   void report_initialized() override {}
   void report_finalized() override {}
   [[noreturn]] void abort(int, std::string_view) override { std::abort(); }
@@ -111,6 +113,7 @@ class Reader final : public FrameHandler {
   bool on_turn(void*) override { return true; }
   void on_lost(Endpoint&) override {}
   void on_operation_done(Endpoint&, std::uint64_t, bool) override {}
+  void on_clearance(Endpoint&, std::uint64_t, const transport::Clearance&) override {}
 
   std::vector<std::uint32_t> numbers;
 };

@@ -1,6 +1,5 @@
 // Connections, fast paths and operations on memory between two ends in one process, over softrdma.
 #include <gtest/gtest.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <numeric>
@@ -36,11 +35,6 @@ TEST(VerbsConnection, OneThatWasAskedForServesBothDirections) {
     }
     ++number;
   }
-}
-
-bool is_readable(int descriptor, int timeout_ms) {
-  pollfd polled{descriptor, POLLIN, 0};
-  return ::poll(&polled, 1, timeout_ms) == 1;
 }
 
 TEST(VerbsConnection, WhatHasLeftIsToldApartWhereThatIsWanted) {

@@ -1,6 +1,5 @@
 // Receive buffers of connections, shared and not, between ends in one process, over softrdma.
 #include <gtest/gtest.h>
-#include <poll.h>
 
 #include <memory>
 #include <vector>
@@ -41,11 +40,6 @@ TEST(VerbsReceives, WhereFewAreLeftAllThatCameIsTakenInOneGo) {
     EXPECT_EQ(pair.b.sink.arrivals.size(), static_cast<std::size_t>(many)) << "time " << time;
     settle(pair.a, pair.b);
   }
-}
-
-bool is_readable(int descriptor, int timeout_ms) {
-  pollfd polled{descriptor, POLLIN, 0};
-  return ::poll(&polled, 1, timeout_ms) == 1;
 }
 
 TEST(VerbsReceives, EventsOfTheAdapterWakeASleeperOnce) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -84,6 +85,11 @@ struct Pair {
   Link* there = nullptr;
   Link* back = nullptr;
 };
+
+inline bool is_readable(int descriptor, int timeout_ms) {
+  pollfd polled{descriptor, POLLIN, 0};
+  return ::poll(&polled, 1, timeout_ms) == 1;
+}
 
 inline std::int64_t buffers_of(const End& end) {
   return end.ledger.current_bytes(memory::Account::network_buffers) +
