@@ -118,7 +118,7 @@ TEST_F(Window, TheOldestIsSentAgainEverMoreSeldom) {
   send(0);
   send(0);
   std::uint64_t now = 0;
-  for (const std::uint64_t wait : {10, 20, 40, 80, 100, 100}) {
+  for (const std::uint64_t wait : {10U, 20U, 40U, 80U, 100U, 100U}) {
     EXPECT_EQ(window.deadline_ns(), now + wait * ms);
     EXPECT_EQ(due(now + wait * ms - 1), Sequences());
     now += wait * ms;

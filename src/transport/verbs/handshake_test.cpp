@@ -26,7 +26,7 @@ struct Letter {
 class Side {
  public:
   Side(std::uint32_t index, std::uint32_t peer)
-      : handshake(index, peer), next_pair_(1000 * index) {}
+      : handshake(index, peer), next_pair_(static_cast<int>(1000 * index)) {}
 
   void ask(std::uint64_t now) {
     make_pair();

@@ -34,8 +34,7 @@ class RegisteredMemory {
  public:
   RegisteredMemory(const Port& port, std::size_t size, std::byte fill = std::byte{0})
       : bytes(size, fill),
-        region_(
-            ibv_reg_mr(port.protection_domain.get(), bytes.data(), size, IBV_ACCESS_LOCAL_WRITE)) {
+        region_(ibv_reg_mr(port.protection_domain.get(), bytes.data(), size, access)) {
     if (!region_) throw std::runtime_error("the adapter registers no memory");
   }
 
@@ -44,6 +43,7 @@ class RegisteredMemory {
   std::vector<std::byte> bytes;
 
  private:
+  static constexpr int access = IBV_ACCESS_LOCAL_WRITE;  // an int, as ibv_reg_mr() takes it
   MemoryRegion region_;
 };
 
