@@ -107,13 +107,15 @@ Result<void> HostSurroundings::add_verbs(Transports& transports, transport::Sink
   const bootstrap::Placement& placement = bootstrap_.placement();
   const Result<const VerbsComponent*> component = open_verbs_component(verbs_);
   if (!component) return component.error();
-  auto verbs = (*component)
+  auto rails = (*component)
                    ->open({placement.self, placement.key, &ledger, &sink,
                            [this] { return waiter_.now_ns(); }},
                           verbs_);
-  if (!verbs) return verbs.take_error();
-  HAWSER_TRY(add_descriptors(**verbs));
-  transports.push_back(std::move(*verbs));
+  if (!rails) return rails.take_error();
+  for (auto& rail : *rails) {
+    HAWSER_TRY(add_descriptors(*rail));
+    transports.push_back(std::move(rail));
+  }
   return {};
 }
 

@@ -95,6 +95,9 @@ class Process final : private comm_ops::Locality {
   [[nodiscard]] core::Datatype& byte_type() { return byte_type_; }
   [[nodiscard]] const channel::EndpointTable& endpoints() const { return endpoints_; }
   [[nodiscard]] const p2p::ChannelBackend& backend() const { return backend_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<transport::Transport>>& transports() const {
+    return transports_;
+  }
   [[nodiscard]] const memory::Ledger& ledger() const { return ledger_; }
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] const channel::Policy& policy() const { return policy_; }

@@ -68,7 +68,15 @@ void register_verbs(base::ParameterRegistry& registry, transport::verbs::Setting
                    "none; auto: softrdma where the machine has no adapter.",
        .allowed = {"auto", "hardware", "softrdma"}});
   registry.add("verbs.device", &verbs.device,
-               {.sentence = "The name of the RDMA device; empty: the first with an active port."});
+               {.sentence = "The names of the RDMA devices, with commas between them; empty: all "
+                            "that have an active port, the nearest first."});
+  registry.add("verbs.rails_max", &verbs.rails_max,
+               {.sentence = "Active ports of these devices that are used: the first carries what "
+                            "is short, all of them what is long, and any takes over from one that "
+                            "fails.",
+                .unit = "ports",
+                .min = 1,
+                .max = transport::rails_max});
   registry.add("verbs.ud_send_buffers", &verbs.ud_send_buffers,
                {.sentence = "Buffers of an MTU for datagrams that were not acknowledged yet, "
                             "that are made at a time.",
@@ -351,7 +359,7 @@ void register_p2p(base::ParameterRegistry& registry, p2p::ProtocolSettings& p2p)
                 .min = 4096,
                 .max = 1 << 30});
   registry.add("p2p.pipeline_depth", &p2p.pipeline_depth,
-               {.sentence = "Blocks of one message that are written at a time.",
+               {.sentence = "Blocks of one message that are written at a time, by each rail.",
                 .unit = "blocks",
                 .min = 1,
                 .max = 1024});
@@ -364,6 +372,12 @@ void register_p2p(base::ParameterRegistry& registry, p2p::ProtocolSettings& p2p)
   registry.add("p2p.pipeline_cache", &p2p.pipeline_cache,
                {.sentence = "Blocks stay registered once they are written, with p2p.rdma=pipeline; "
                             "else that ends with each."});
+  registry.add("p2p.stripe_bytes_min", &p2p.stripe_bytes_min,
+               {.sentence = "Messages from this length on cross connections by all rails at a "
+                            "time, each taking a part by its bandwidth.",
+                .unit = "bytes",
+                .min = 1,
+                .max = std::int64_t{1} << 40});
 }
 
 void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {

@@ -212,6 +212,23 @@ void add_delivery(Variables& variables) {
                        ReportSection::protocols, failed});
 }
 
+/// Of the transports that count, in their order.
+void read_rails(Process& process, std::span<std::uint64_t> numbers) {
+  std::ranges::fill(numbers, 0);
+  std::size_t rail = 0;
+  for (const auto& transport : process.transports()) {
+    const transport::Transport::Traffic traffic = transport->traffic();
+    if (!traffic.by.empty() && rail < numbers.size()) numbers[rail++] = traffic.bytes_sent;
+  }
+}
+
+void add_rails(Variables& variables) {
+  variables.push_back({"transport.rail_bytes_sent",
+                       "Bytes sent by each port of a network, and written or read by operations.",
+                       VariableClass::aggregate, Verbosity::tuner_detail, read_rails,
+                       transport::rails_max});
+}
+
 void add_waiting(Variables& variables) {
   variables.push_back({"wait.sleeps", "Times that this process went to sleep while it waited.",
                        VariableClass::counter, Verbosity::tuner_basic,
@@ -234,6 +251,7 @@ std::vector<PerformanceVariable> make_performance_variables() {
   add_accounts(variables);
   add_registrations(variables);
   add_delivery(variables);
+  add_rails(variables);
   add_waiting(variables);
   return variables;
 }

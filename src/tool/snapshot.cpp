@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "tool/performance_variables.hpp"
 
@@ -38,6 +39,15 @@ void add_connections(const channel::EndpointTable& endpoints, Statistics& statis
         [&](const channel::Endpoint& endpoint) { used += has_used(endpoint, kind) ? 1 : 0; });
     statistics.connections.push_back(
         {std::string(transport::channel_name(kind)), counts.now, counts.most, counts.opened, used});
+  }
+}
+
+void add_rails(const session::Process& process, Statistics& statistics) {
+  for (const auto& transport : process.transports()) {
+    transport::Transport::Traffic traffic = transport->traffic();
+    if (traffic.by.empty()) continue;
+    statistics.rails.push_back(
+        {std::string(transport->name()), std::move(traffic.by), traffic.bytes_sent});
   }
 }
 
@@ -94,6 +104,7 @@ Statistics take_snapshot(session::Process& process, const base::ParameterRegistr
   std::sort(statistics.peers.begin(), statistics.peers.end(),
             [](const PeerTraffic& a, const PeerTraffic& b) { return a.peer < b.peer; });
   add_connections(process.endpoints(), statistics);
+  add_rails(process, statistics);
   add_variables(process, statistics);
   statistics.parameters = changed_parameters(registry);
   return statistics;

@@ -35,6 +35,13 @@ struct DedicatedChannels {
   std::uint64_t used = 0;    // peers that one of them carried messages to or from
 };
 
+/// What this process sent, and wrote and read by operations, over one port or interface.
+struct RailTraffic {
+  std::string transport;  // under whose name it is published
+  std::string port;
+  std::uint64_t bytes_sent = 0;
+};
+
 struct AccountBytes {
   std::string account;
   std::int64_t current_bytes = 0;
@@ -64,6 +71,7 @@ struct Statistics {
 
   std::vector<PeerTraffic> peers;
   std::vector<DedicatedChannels> connections;
+  std::vector<RailTraffic> rails;
   base::SizeHistogram sent_sizes;
   std::vector<ProtocolCount> protocols;
   std::vector<AccountBytes> ledger;

@@ -44,6 +44,14 @@ Json write_connections(const std::vector<DedicatedChannels>& connections) {
   return list;
 }
 
+Json write_rails(const std::vector<RailTraffic>& rails) {
+  Json list = Json::array();
+  for (const RailTraffic& each : rails)
+    list.push_back(
+        {{"transport", each.transport}, {"port", each.port}, {"bytes_sent", each.bytes_sent}});
+  return list;
+}
+
 Json write_histogram(const SizeHistogram& histogram) {
   Json list = Json::array();
   for (std::size_t bin = 0; bin < SizeHistogram::bin_count; ++bin) {
@@ -112,6 +120,13 @@ std::vector<DedicatedChannels> read_connections(const Json& list) {
   return connections;
 }
 
+std::vector<RailTraffic> read_rails(const Json& list) {
+  std::vector<RailTraffic> rails;
+  for (const Json& entry : list)
+    rails.push_back({entry.at("transport"), entry.at("port"), entry.at("bytes_sent")});
+  return rails;
+}
+
 SizeHistogram read_histogram(const Json& list) {
   SizeHistogram histogram;
   for (const Json& entry : list) histogram.add_many(entry.at("from_bytes"), entry.at("messages"));
@@ -157,6 +172,7 @@ Statistics read_record(const Json& record) {
   // Records of older versions have none.
   if (record.contains("connections"))
     statistics.connections = read_connections(record.at("connections"));
+  if (record.contains("rails")) statistics.rails = read_rails(record.at("rails"));
   statistics.sent_sizes = read_histogram(record.at("sent_sizes"));
   statistics.protocols = read_protocols(record.at("protocols"));
   statistics.ledger = read_ledger(record.at("ledger"));
@@ -180,6 +196,7 @@ std::string to_json_line(const Statistics& statistics) {
                        {"elapsed_ns", statistics.elapsed_ns},
                        {"peers", write_peers(statistics.peers)},
                        {"connections", write_connections(statistics.connections)},
+                       {"rails", write_rails(statistics.rails)},
                        {"sent_sizes", write_histogram(statistics.sent_sizes)},
                        {"protocols", write_protocols(statistics.protocols)},
                        {"ledger", write_ledger(statistics.ledger)},

@@ -1,5 +1,5 @@
-// Component: a transport in a library of its own, lib/hawser/NAME.so, which is opened only when it
-// is wanted, since it needs libraries that not everybody has.
+// Component: a transport, or the rails of one, in a library of its own, lib/hawser/NAME.so, which
+// is opened only when it is wanted, since it needs libraries that not everybody has.
 //
 // The library exports one C function, hawser_component, that returns the address of its Component.
 // Contract and settings pass between the two as C++ objects: both must come from one build, which
@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
@@ -35,8 +36,9 @@ struct Component {
   const char* build;
   /// What it would use here, in words; or why it can't, and what would help.
   base::Result<std::string> (*probe)(const Settings& settings);
-  base::Result<std::unique_ptr<Transport>> (*open)(const Services& services,
-                                                   const Settings& settings);
+  /// One for each of its rails, the preferred one first; one at least.
+  base::Result<std::vector<std::unique_ptr<Transport>>> (*open)(const Services& services,
+                                                                const Settings& settings);
 };
 
 inline constexpr const char* component_symbol = "hawser_component";

@@ -65,6 +65,7 @@ class RecordingSink : public Sink {
     return grants;
   }
   void on_channels_changed(Link&) override { ++channels_changed; }
+  void on_link_state(Link& link) override { states.push_back(link.is_up()); }
   void on_channel_refused(Link&, ChannelKind) override { ++refused; }
   void on_channel_given_back(Link&, ChannelKind) override { ++given_back; }
   void on_channel_recalled(Link&, ChannelKind) override { ++recalled; }
@@ -83,6 +84,7 @@ class RecordingSink : public Sink {
   std::vector<Identity> peers;
   std::vector<std::string> lost;
   std::vector<ChannelSet> undelivered;
+  std::vector<bool> states;  // of links that came up or went down
   std::vector<std::pair<std::uint64_t, bool>> operations;
   std::vector<std::pair<std::uint64_t, Clearance>> clearances;
   int damaged = 0;

@@ -89,6 +89,15 @@ constexpr std::size_t earned_index(ChannelKind kind) {
 /// One channel of KIND serves both directions, whoever asked for it, and either side ends it.
 constexpr bool is_mutual(ChannelKind kind) { return kind == ChannelKind::rc_send; }
 
+/// Transports of one network reach the same peers, each by a port or interface of its own: as a
+/// rail. The rails of a process have the numbers 0, 1, … without gaps, the preferred one first;
+/// rail N of a process reaches rail N of another.
+struct Rail {
+  std::string_view network;
+  std::uint8_t number = 0;
+};
+inline constexpr std::uint8_t rails_max = 4;  // of one network
+
 /// A set of channel kinds.
 class ChannelSet {
  public:
@@ -186,6 +195,17 @@ class Link {
   /// Makes the reserved frame visible to the peer and wakes it if it sleeps.
   virtual void commit(ChannelKind kind) = 0;
 
+  /// Which rail of which network this link goes by. Where the network's name is empty, it is the
+  /// only way to its peer.
+  [[nodiscard]] virtual Rail rail() const { return {}; }
+  /// This side's end of its rail can send and receive now; see Sink::on_link_state.
+  [[nodiscard]] virtual bool is_up() const { return true; }
+  /// What its rail carries, or 0 if that is not known.
+  [[nodiscard]] virtual std::uint64_t bits_per_second() const { return 0; }
+  /// The rail has failed: what was committed shall not be waited for any more. Channels that lose
+  /// nothing break (Sink::on_undelivered), operations end; others may come when it is up again.
+  virtual void break_connection() {}
+
   /// Some channel of this link may lose frames: all frames of the link have to be acknowledged.
   [[nodiscard]] virtual bool may_lose_frames() const { return false; }
   /// Frames that the peer may have on its way to us and find room for.
@@ -214,6 +234,9 @@ class Link {
                         bool /*may_be_damaged*/) {
     return Resent::no_room;
   }
+  /// Sends a copy of a FRAME that was committed to another link to this peer, and that stays there,
+  /// by a channel that may lose it.
+  virtual Resent send_copy(std::span<const std::byte> /*frame*/) { return Resent::no_room; }
   /// Such a FRAME is not needed any more; its last sending may still be under way.
   virtual void release(ChannelKind, std::byte* /*frame*/) {}
 
@@ -281,7 +304,7 @@ class Link {
 
   // Messages between the programs' memory without a connection (channel ud_zero_copy). The
   // receiver's link clears the way, part by part; the layer above carries what it says to the
-  // peer's link, in order and without loss.
+  // peer's link of the same rail, in order and without loss.
 
   /// The peer's MESSAGE comes into memory that stays held until Sink::on_operation_done, which
   /// follows unless stop_expecting() does. Returns the first clearance; Sink::on_clearance has
@@ -300,8 +323,11 @@ class Link {
     return false;
   }
 
-  /// For the sink alone.
+  // For the sink alone.
   void* user = nullptr;
+  std::uint8_t rail_number = 0;
+  ChannelSet asked;  // for, and neither granted nor refused
+  ChannelSet taken;  // earned ones: asked for, or there, or about to end
 
  protected:
   ChannelSet channels_;
@@ -318,6 +344,8 @@ class Sink {
   /// A peer asks for a channel that costs us memory: true grants it.
   virtual bool on_channel_asked(Link& link, ChannelKind kind) = 0;
   virtual void on_channels_changed(Link& link) = 0;
+  /// Link::is_up() has changed.
+  virtual void on_link_state(Link& link) = 0;
   /// The peer has no room for the channel that we asked for; what we have goes on working.
   virtual void on_channel_refused(Link& link, ChannelKind kind) = 0;
   /// The peer has given back a channel that we granted, and all its frames were delivered; or the
@@ -341,7 +369,16 @@ class Sink {
 class Transport {
  public:
   virtual ~Transport() = default;
+  /// Under which its address is published: for rails NETWORK, NETWORK.1, ...
   [[nodiscard]] virtual std::string_view name() const = 0;
+  /// See Link::rail().
+  [[nodiscard]] virtual Rail rail() const { return {}; }
+  /// What has crossed this transport, for statistics.
+  struct Traffic {
+    std::string by;                // the port or interface; empty: nobody counts
+    std::uint64_t bytes_sent = 0;  // and written or read by operations of this side
+  };
+  [[nodiscard]] virtual Traffic traffic() const { return {}; }
   /// The bytes that others need to reach us (at most 255); from then on they may.
   virtual Result<std::span<const std::byte>> address() = 0;
   /// A link to PEER, who published ADDRESS; connects in the background, frames have to wait until

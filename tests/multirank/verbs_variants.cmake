@@ -112,6 +112,62 @@ foreach(connect static client_server)
     HAWSER_CHANNEL_CONNECT=${connect})
 endforeach()
 
+# Several rails: ports of one device, or devices, that are lossy, go down now and then, or whose
+# connections break.
+set(rails_ports SOFTRDMA_PORTS=2)
+set(rails_devices SOFTRDMA_DEVICES=2)
+set(rails_ports_loss ${rails_ports} ${fault_loss})
+set(rails_devices_breaks ${rails_devices} ${fault_breaks})
+set(rails_flaps SOFTRDMA_PORTS=2 SOFTRDMA_PORT_FLAPS=5)
+set(rails_soon HAWSER_P2P_STRIPE_BYTES_MIN=8192)  # what is at all long goes by all rails
+set(rails_ports_crc ${rails_ports} ${rails_soon} ${fault_crc})
+set(rails_flaps_crc ${rails_flaps} ${rails_soon} ${fault_crc})
+set(rails_flaps_own ${rails_flaps} ${rails_soon} ${fault_own})
+set(rails_devices_memory ${rails_devices} ${rails_soon} ${fault_memory})
+set(rails_flaps_zero_copy ${rails_flaps} ${chain_zero_copy})
+set(rails_many SOFTRDMA_PORTS=2 SOFTRDMA_DEVICES=2 SOFTRDMA_PORT_FLAPS=5 SOFTRDMA_LOSS=0.01)
+
+# rails_variant(RAILS RDMA PROGRAM RANKS)
+function(rails_variant rails rdma program ranks)
+  multirank_test(${program} VARIANT rails_${rails}_${rdma} RANKS ${ranks} ENVIRONMENT ${on_verbs}
+    SOFTRDMA_FABRIC=hawser-tests-rails-${rails} ${soon} ${rails_${rails}} ${rdma_${rdma}})
+endfunction()
+
+rails_variant(ports get p2p 2)
+rails_variant(ports put requests 4)
+rails_variant(ports pipeline stress 8)
+rails_variant(devices put p2p 4)
+rails_variant(devices get stress 4)
+rails_variant(devices pipeline collectives 8)
+rails_variant(ports_loss get collectives 4)
+rails_variant(ports_loss put stress 2)
+rails_variant(devices_breaks get requests 8)
+rails_variant(devices_breaks pipeline p2p 4)
+rails_variant(flaps get stress 4)
+rails_variant(flaps put collectives 4)
+rails_variant(flaps pipeline requests 2)
+rails_variant(many get p2p 8)
+rails_variant(many put stress 4)
+rails_variant(ports_crc get p2p 2)
+rails_variant(ports_crc pipeline requests 4)
+rails_variant(flaps_crc get requests 4)
+rails_variant(flaps_crc put stress 4)
+rails_variant(flaps_own pipeline stress 4)
+rails_variant(devices_memory put requests 8)
+rails_variant(flaps_zero_copy get stress 4)
+
+# A port that goes down on command, and comes back.
+add_executable(multirank_rails rails.cpp)
+target_link_libraries(multirank_rails PRIVATE hawser_flags multirank_flags mpi_abi)
+add_dependencies(multirank_rails hawser_component_verbs softrdma_ibverbs softrdma_command)
+foreach(rdma get put pipeline)
+  set(name multirank.rails.${rdma}.2)
+  add_test(NAME ${name} COMMAND $<TARGET_FILE:mpirun> -n 2 --timeout 100
+    $<TARGET_FILE:multirank_rails> $<TARGET_FILE:softrdma_command>)
+  set_tests_properties(${name} PROPERTIES LABELS multirank PROCESSORS 2 TIMEOUT 120
+    ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;${on_verbs};SOFTRDMA_PORTS=2;SOFTRDMA_FABRIC=hawser-tests-port-${rdma};${rdma_${rdma}}")
+endforeach()
+
 # Long messages cross by operations in the last two chains alone.
 foreach(chain ud ud_copy zero_copy rc fast rdma hybrid)
   set(ways get)

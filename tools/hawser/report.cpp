@@ -112,6 +112,18 @@ std::string peer_section(const Records& job) {
   return has_peers ? "\nPeers\n" + table.text() : "";
 }
 
+std::string rail_section(const Records& job) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> sums;
+  for (const Statistics& record : job)
+    for (const tool::RailTraffic& rail : record.rails)
+      sums[{rail.transport, rail.port}] += rail.bytes_sent;
+  if (sums.empty()) return "";
+  Table table({{"rail"}, {"port"}, {"bytes sent", Align::right}});
+  for (const auto& [rail, bytes] : sums)
+    table.add_row({rail.first, rail.second, format_bytes(bytes)});
+  return "\nRails\n" + table.text();
+}
+
 std::string range_text(std::size_t bin) {
   const std::uint64_t first = SizeHistogram::first_of_bin(bin);
   if (bin <= 1) return format_bytes(first);
@@ -237,9 +249,9 @@ std::string job_header(const Records& job) {
 std::string job_text(Records job) {
   std::stable_sort(job.begin(), job.end(),
                    [](const auto& a, const auto& b) { return a.self < b.self; });
-  return job_header(job) + channel_section(job) + peer_section(job) + histogram_section(job) +
-         protocol_section(job) + ledger_section(job) + waiting_section(job) +
-         parameter_section(job);
+  return job_header(job) + channel_section(job) + rail_section(job) + peer_section(job) +
+         histogram_section(job) + protocol_section(job) + ledger_section(job) +
+         waiting_section(job) + parameter_section(job);
 }
 
 }  // namespace

@@ -43,6 +43,21 @@ std::vector<Statistics> small_job() {
   return {second, first};  // as they happened to finish
 }
 
+TEST(Report, PrintsWhatEachRailSent) {
+  std::vector<Statistics> job = {record_of(0), record_of(1)};
+  for (Statistics& record : job)
+    record.rails = {{"verbs", "port 1 of mlx5_0", 1024}, {"verbs.1", "port 1 of mlx5_1", 8}};
+  const std::string text = report_text(job);
+  EXPECT_NE(text.find(R"(
+Rails
+  rail     port              bytes sent
+  verbs    port 1 of mlx5_0     2.0 KiB
+  verbs.1  port 1 of mlx5_1          16
+)"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Report, PrintsAJobAsTables) {
   EXPECT_EQ(report_text(small_job()),
             R"(Job 0000000000001234: 2 ranks on node17, Hawser 0.1.0

@@ -56,6 +56,7 @@ struct Assurance {
   delivery::Acknowledger acknowledger;   // of what we receive
   FrameCopies copies;                    // of what is on its way and its channel does not keep
   std::optional<std::uint32_t> damaged;  // the number that a frame had which was of no use
+  std::uint8_t heard_by = 0;             // rails, one bit each, since we last acknowledged
   bool has_parted = false;               // our last frame has left
   bool peer_has_parted = false;          // its last frame has come
 

@@ -87,6 +87,7 @@ void Endpoint::note_sent(ChannelKind kind, std::byte* kept, std::size_t frame_by
       .bytes = static_cast<std::uint32_t>(frame_bytes),
       .frame = kept,
       .channel = static_cast<std::uint8_t>(kind),
+      .rail = link_->rail_number,
       // Of a copy: a frame that is late is cheap to send twice, and one that is damaged is a gap.
       .may_be_lost =
           transport::may_lose_frames(kind) || (kept != nullptr && !transport::keeps_frames(kind)),
@@ -97,7 +98,8 @@ void Endpoint::note_sent(ChannelKind kind, std::byte* kept, std::size_t frame_by
 }
 
 /// The few buffers of low priority are wanted back soon, whatever came in them.
-void Endpoint::note_delivered(ChannelKind kind, std::size_t frame_bytes) {
+void Endpoint::note_delivered(const Link& by, ChannelKind kind, std::size_t frame_bytes) {
+  assurance_->heard_by |= static_cast<std::uint8_t>(1U << by.rail_number);
   delivery::Acknowledger& acknowledger = assurance_->acknowledger;
   if (kind == ChannelKind::rc_rdma)
     frame_bytes = std::max(frame_bytes, 3 * delivery::Acknowledger::bytes_per_frame);
@@ -105,7 +107,8 @@ void Endpoint::note_delivered(ChannelKind kind, std::size_t frame_bytes) {
   expect(acknowledger.deadline_ns());
 }
 
-void Endpoint::hurry() {
+void Endpoint::hurry(const Link& by) {
+  assurance_->heard_by |= static_cast<std::uint8_t>(1U << by.rail_number);
   assurance_->acknowledger.hurry();
   expect(0);
 }
@@ -129,9 +132,13 @@ std::uint64_t Endpoint::serve(std::uint64_t now_ns) {
 bool Endpoint::send_again(const delivery::SentFrame& sent) {
   const auto kind = static_cast<ChannelKind>(sent.channel);
   if (sent.frame != nullptr && !transport::keeps_frames(kind)) return send_copy_again(sent);
-  const Link::Resent resent = sent.frame == nullptr
-                                  ? Link::Resent::under_way
-                                  : link_->resend(kind, sent.frame, sent.bytes, is_checked(kind));
+  Link::Resent resent = Link::Resent::under_way;
+  if (sent.frame != nullptr) {
+    Link& keeper = *link(sent.rail);
+    const bool is_used = &keeper == link_ || rails_->is_usable(sent.rail);
+    resent = is_used ? keeper.resend(kind, sent.frame, sent.bytes, is_checked(kind))
+                     : link_->send_copy({sent.frame, sent.bytes});
+  }
   // What is under way will arrive; what the peer says of it may have been lost.
   if (resent == Link::Resent::under_way) return send_unnumbered(ControlClass::question, {});
   return resent == Link::Resent::sent;
@@ -153,7 +160,7 @@ bool Endpoint::send_copy_again(const delivery::SentFrame& sent) {
 void Endpoint::release(const delivery::SentFrame& sent) {
   const auto kind = static_cast<ChannelKind>(sent.channel);
   if (transport::keeps_frames(kind)) {
-    link_->release(kind, sent.frame);
+    link(sent.rail)->release(kind, sent.frame);
   } else {
     assurance_->copies.drop(sent.frame);
   }
@@ -179,16 +186,34 @@ bool Endpoint::send_damage_report() {
   return send_unnumbered(ControlClass::damaged, std::as_bytes(std::span(&report, 1)));
 }
 
+/// Frames that the peer may have on its way: by which link it sends them is its own choice.
+std::uint32_t Endpoint::receive_window() {
+  std::uint32_t frames = assurance_->receive_window;
+  for_each_link([&](const Link& by) { frames = std::min(frames, by.receive_window()); });
+  return frames;
+}
+
 bool Endpoint::send_acknowledgement() {
-  const std::uint32_t window = std::min(assurance_->receive_window, link_->receive_window());
+  const std::uint32_t window = receive_window();
   assurance_->acknowledger.follow(window);
   const delivery::Acknowledgement acknowledgement{
       .expected = reorder_.expected(), .window = window, .early = reorder_.early_bits()};
-  return send_unnumbered(ControlClass::acknowledgement,
-                         std::as_bytes(std::span(&acknowledgement, 1)));
+  const auto body = std::as_bytes(std::span(&acknowledgement, 1));
+  if (!rails_ || assurance_->heard_by == 0)
+    return send_unnumbered(ControlClass::acknowledgement, body);
+  // Who asks by another rail does not hear what goes by this one.
+  bool has_left = false;
+  for (std::uint8_t number = 0; number < Rails::rails_max; ++number) {
+    Link* const by = link(number);
+    if ((assurance_->heard_by >> number & 1) != 0 && by != nullptr)
+      has_left |= send_unnumbered(*by, ControlClass::acknowledgement, body);
+  }
+  if (has_left) assurance_->heard_by = 0;
+  return has_left;
 }
 
-bool Endpoint::send_unnumbered(ControlClass frame_class, std::span<const std::byte> body) {
+bool Endpoint::send_unnumbered(Link& by, ControlClass frame_class,
+                               std::span<const std::byte> body) {
   std::array<std::byte, acknowledgement_bytes + frame_check_bytes> memory;
   HAWSER_ASSERT(body.size() <= acknowledgement_bytes - sizeof(FramePrefix));
   write_unnumbered_prefix(memory.data(), static_cast<std::uint8_t>(frame_class));
@@ -198,7 +223,20 @@ bool Endpoint::send_unnumbered(ControlClass frame_class, std::span<const std::by
   const std::span<std::byte> frame = std::span(memory).first(sizeof(FramePrefix) + body.size() +
                                                              (is_sealed ? frame_check_bytes : 0));
   if (is_sealed) seal_frame(frame);
-  return link_->send_once(frame_channel_, frame);
+  return by.send_once(&by == link_ ? frame_channel_ : ChannelKind::ud_send, frame);
+}
+
+void Endpoint::ask_by_another() {
+  const auto number = rails_->next_to_ask(assurance_->window.unanswered());
+  if (number) send_unnumbered(*link(*number), ControlClass::question, {});
+}
+
+void Endpoint::change_rail(Link& old) {
+  link_ = rails_->link(rails_->used());
+  if (rails_->is_usable(old.rail_number)) return;
+  old.break_connection();
+  assurance_->window.on_failed(old.rail_number);
+  expect(assurance_->deadline_ns());
 }
 
 void Endpoint::drop_sent() {
@@ -206,10 +244,11 @@ void Endpoint::drop_sent() {
   assurance_->window.clear([&](const delivery::SentFrame& sent) { release(sent); });
 }
 
-void Endpoint::on_undelivered(transport::ChannelSet kinds) {
+void Endpoint::on_undelivered(const Link& link, transport::ChannelSet kinds) {
   if (!assurance_) return;
   for (std::uint8_t kind = 0; kind < transport::channel_kind_count; ++kind)
-    if (kinds.has(static_cast<ChannelKind>(kind))) assurance_->window.on_broken(kind);
+    if (kinds.has(static_cast<ChannelKind>(kind)))
+      assurance_->window.on_broken(link.rail_number, kind);
   expect(assurance_->deadline_ns());
 }
 

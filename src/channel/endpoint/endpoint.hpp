@@ -9,6 +9,9 @@
 //       until they are (Assurance). Elsewhere a frame costs none of that, unless the user wants
 //       some channel of the link to be acknowledged or checked (DeliveryChannels).
 //
+// Rails: one of its links is used, whose channels are the endpoint's; where there are several
+//       (Rails), frames come by any of them, and each is released by the link that keeps it.
+//
 // Ownership: owned by EndpointTable for the life of the process.
 // Threads:   the lane lock.
 // Bounds:    the FIFO holds no payload and is limited by memory alone (DESIGN §4); it is charged to
@@ -30,6 +33,7 @@
 #include "channel/endpoint/assurance.hpp"
 #include "channel/endpoint/delivery_channels.hpp"
 #include "channel/endpoint/frame_check.hpp"
+#include "channel/endpoint/rails.hpp"
 #include "channel/endpoint/timers.hpp"
 #include "channel/frame.hpp"
 #include "channel/policy/policy.hpp"
@@ -155,7 +159,8 @@ class Endpoint {
   }
   void pop(ChannelKind kind) {
     reorder_.skip();
-    if (assurance_) note_delivered(kind, 0);  // a short one: else nobody takes it past progress()
+    if (assurance_)
+      note_delivered(*link_, kind, 0);  // a short one: else nobody takes it past progress()
     link_->pop(kind);
   }
 
@@ -186,6 +191,18 @@ class Endpoint {
   [[nodiscard]] bool is_due_for_policy() const { return messages_ >= next_look_messages_; }
 
   [[nodiscard]] Link& link() { return *link_; }
+  [[nodiscard]] std::uint8_t rail_number() const { return link_->rail_number; }
+  /// The link by rail NUMBER, or null.
+  [[nodiscard]] Link* link(std::uint8_t number) const {
+    if (rails_) return rails_->link(number);
+    return link_ != nullptr && link_->rail_number == number ? link_ : nullptr;
+  }
+
+  /// The same if it has operations on memory now.
+  [[nodiscard]] Link* operations_link(std::uint8_t number) const {
+    Link* const by = link(number);
+    return by != nullptr && by->channels().has(ChannelKind::rc_rdma) ? by : nullptr;
+  }
 
   // Credit for unexpected payload (DESIGN §4), kept here because it is per peer; p2p decides.
   std::int64_t send_credit_bytes = 0;  // eager payload that we may still send
@@ -197,7 +214,7 @@ class Endpoint {
   /// How far it is with one of transport::earned_kinds.
   struct Earning {
     std::uint64_t from_messages = 0;  // nothing before, whatever the rules say
-    bool is_asked = false;            // and not refused or given back since
+    bool is_reserved = false;         // a slot, which it does not hold yet
   };
   /// A control frame or a message.
   struct Waiting {
@@ -244,18 +261,19 @@ class Endpoint {
   /// Ends FRAME, which leaves by KIND as soon as this returns: where it is kept, if it is.
   std::byte* make_ready(ChannelKind kind, std::span<std::byte> frame);
   void note_sent(ChannelKind kind, std::byte* kept, std::size_t frame_bytes);
-  /// Its channels have changed, and with them what may be on its way.
+  [[nodiscard]] std::uint32_t receive_window();
+  /// The channels of its link in use have changed, and with them what may be on its way.
   void narrow_windows() {
     assurance_->window.narrow(link_->send_window());
-    assurance_->acknowledger.follow(link_->receive_window());
+    assurance_->acknowledger.follow(receive_window());
   }
-  void note_delivered(ChannelKind kind, std::size_t frame_bytes);
+  void note_delivered(const Link& by, ChannelKind kind, std::size_t frame_bytes);
   /// This endpoint has something to do at DEADLINE: 0 at once, never_ns not at all.
   void expect(std::uint64_t deadline_ns) {
     assurance_->timers.expect(*this, assurance_->timer_state, deadline_ns);
   }
   /// The peer shall hear soon what we have: something about its frames is not as it should be.
-  void hurry();
+  void hurry(const Link& by);
   void on_acknowledged(const delivery::Acknowledgement& acknowledgement);
   /// Sends again and acknowledges what is due; the next deadline.
   std::uint64_t serve(std::uint64_t now_ns);
@@ -271,12 +289,38 @@ class Endpoint {
     return !assurance_ || transport::keeps_frames(kind) || assurance_->copies.is_empty();
   }
   bool send_acknowledgement();
-  /// Sends a frame past all others, once. False: there is no room now.
-  bool send_unnumbered(ControlClass frame_class, std::span<const std::byte> body);
+  /// Sends a frame past all others, once, by the link in use or another one. False: there is no
+  /// room now.
+  bool send_unnumbered(ControlClass frame_class, std::span<const std::byte> body) {
+    return send_unnumbered(*link_, frame_class, body);
+  }
+  bool send_unnumbered(Link& by, ControlClass frame_class, std::span<const std::byte> body);
   /// Sends our last frame, now or later.
   void part();
   void drop_sent();
-  void on_undelivered(transport::ChannelSet kinds);
+  void on_undelivered(const Link& link, transport::ChannelSet kinds);
+
+  // Where there are several links:
+  /// Asks by another rail, if the one in use has brought no answer for long.
+  void ask_by_another();
+  /// The rail in use is another one now, that before it OLD.
+  void change_rail(Link& old);
+  /// One of its links has TEST.
+  template <class Test>
+  [[nodiscard]] bool any_link(Test&& test) const {
+    for (std::uint8_t number = 0; number < Rails::rails_max; ++number)
+      if (const Link* const each = link(number); each != nullptr && test(*each)) return true;
+    return false;
+  }
+  /// Calls USE(Link&) for all its links, the one in use first.
+  template <class Use>
+  void for_each_link(Use&& use) {
+    if (link_ == nullptr) return;
+    Link* const first = link_;
+    use(*first);
+    for (std::uint8_t number = 0; rails_ && number < Rails::rails_max; ++number)
+      if (Link* const each = rails_->link(number); each != nullptr && each != first) use(*each);
+  }
 
   Earning& earning(ChannelKind kind) { return earnings_.at(transport::earned_index(kind)); }
   /// The policy shall look at this peer again at MESSAGES, if not before.
@@ -305,6 +349,7 @@ class Endpoint {
   std::deque<Waiting> fifo_;
   delivery::ReorderBuffer reorder_;
   std::unique_ptr<Assurance> assurance_;  // null: the link loses nothing, and nobody asked for it
+  std::unique_ptr<Rails> rails_;          // null: there is one link
   std::uint64_t failed_checksum_ = 0;
   std::array<base::ChannelCounters, transport::channel_kind_count> sent_{};
   std::array<base::ChannelCounters, transport::channel_kind_count> received_{};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace hawser::channel {
 
@@ -13,7 +14,7 @@ namespace {
 constexpr std::uint64_t review_messages = 16;
 constexpr std::uint64_t refused_messages = 64;
 
-Endpoint& endpoint_of(Link& link) { return *static_cast<Endpoint*>(link.user); }
+Endpoint& endpoint_of(const Link& link) { return *static_cast<Endpoint*>(link.user); }
 
 }  // namespace
 
@@ -61,8 +62,20 @@ bool EndpointTable::try_connect(Endpoint& endpoint) {
 }
 
 void EndpointTable::attach(Endpoint& endpoint, Link& link) {
-  endpoint.link_ = &link;
+  const transport::Rail rail = link.rail();
   link.user = &endpoint;
+  link.rail_number = rail.number;
+  Link* const first = endpoint.link_;
+  if (first != nullptr && !rail.network.empty() && first->rail().network == rail.network) {
+    if (!endpoint.rails_) {
+      endpoint.rails_ = std::make_unique<Rails>();
+      environment_.ledger->charge(memory::Account::endpoints, sizeof(Rails));
+      endpoint.rails_->add(first->rail_number, *first);
+    }
+    if (endpoint.link(rail.number) == nullptr) endpoint.rails_->add(rail.number, link);
+    return;
+  }
+  endpoint.link_ = &link;
   endpoint.delivery_ = environment_.delivery.of_link(link.possible_channels());
   const bool is_assured = link.may_lose_frames() || endpoint.delivery_.need_assurance();
   if (!is_assured || endpoint.assurance_) return;
@@ -123,7 +136,7 @@ bool EndpointTable::progress() {
   if (timers_.wants_look()) [[unlikely]]
     moved |= timers_.run(
         [](Endpoint& endpoint) -> TimerState& { return endpoint.assurance_->timer_state; },
-        [](Endpoint& endpoint, std::uint64_t now_ns) { return endpoint.serve(now_ns); });
+        [this](Endpoint& endpoint, std::uint64_t now_ns) { return serve(endpoint, now_ns); });
   if (moved || environment_.bootstrap->ended_count() == ended_known_) [[likely]]
     return moved;
   lose_ended();
@@ -209,18 +222,22 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
   }
   if (prefix.version != FramePrefix::current_version) return;
   if ((prefix.flags & FramePrefix::sequenced) == 0) {
-    deliver(endpoint, kind, frame);
+    if (endpoint.rails_) [[unlikely]] {
+      endpoint.rails_->on_heard(link.rail_number, timers_.now_ns());
+      choose_rail(endpoint);
+    }
+    deliver(link, kind, frame);
     return;
   }
   const auto verdict = endpoint.reorder_.accept(prefix.sequence, frame);
   if (verdict != delivery::ReorderBuffer::Verdict::in_order) {
-    if (endpoint.assurance_) endpoint.hurry();
+    if (endpoint.assurance_) endpoint.hurry(link);
     return;
   }
-  if (endpoint.assurance_) endpoint.note_delivered(kind, frame.size());
-  deliver(endpoint, kind, frame);
+  if (endpoint.assurance_) endpoint.note_delivered(link, kind, frame.size());
+  deliver(link, kind, frame);
   if (endpoint.reorder_.has_early()) [[unlikely]]
-    deliver_early(endpoint, kind);
+    deliver_early(link, kind);
 }
 
 std::span<const std::byte> EndpointTable::check(Endpoint& endpoint,
@@ -235,23 +252,24 @@ std::span<const std::byte> EndpointTable::check(Endpoint& endpoint,
   return content;
 }
 
-void EndpointTable::deliver_early(Endpoint& endpoint, ChannelKind kind) {
+void EndpointTable::deliver_early(Link& link, ChannelKind kind) {
+  Endpoint& endpoint = endpoint_of(link);
   while (const auto frame = endpoint.reorder_.take_next()) {
-    if (endpoint.assurance_) endpoint.note_delivered(kind, frame->size());
-    deliver(endpoint, kind, *frame);
+    if (endpoint.assurance_) endpoint.note_delivered(link, kind, frame->size());
+    deliver(link, kind, *frame);
   }
 }
 
-inline void EndpointTable::deliver(Endpoint& endpoint, ChannelKind kind,
-                                   std::span<const std::byte> frame) {
+inline void EndpointTable::deliver(Link& link, ChannelKind kind, std::span<const std::byte> frame) {
   if (is_control(frame.front())) [[unlikely]] {
-    on_control(endpoint, frame);
+    on_control(link, frame);
   } else {
-    handler_->on_frame(endpoint, kind, frame);
+    handler_->on_frame(endpoint_of(link), kind, frame);
   }
 }
 
-void EndpointTable::on_control(Endpoint& endpoint, std::span<const std::byte> frame) {
+void EndpointTable::on_control(const Link& link, std::span<const std::byte> frame) {
+  Endpoint& endpoint = endpoint_of(link);
   if (!endpoint.assurance_ || frame.front() == transport::void_frame_class) return;
   switch (static_cast<ControlClass>(frame.front())) {
     case ControlClass::acknowledgement:
@@ -259,7 +277,7 @@ void EndpointTable::on_control(Endpoint& endpoint, std::span<const std::byte> fr
         endpoint.on_acknowledged(*acknowledgement);
       return;
     case ControlClass::question:
-      endpoint.hurry();
+      endpoint.hurry(link);
       return;
     case ControlClass::damaged:
       if (frame.size() == sizeof(FramePrefix) + sizeof(DamageReport)) {
@@ -270,7 +288,7 @@ void EndpointTable::on_control(Endpoint& endpoint, std::span<const std::byte> fr
       return;
     case ControlClass::parting:
       endpoint.assurance_->peer_has_parted = true;
-      endpoint.hurry();
+      endpoint.hurry(link);
       return;
   }
 }
@@ -284,8 +302,16 @@ bool EndpointTable::on_channel_asked(Link& link, ChannelKind kind) {
   Endpoint& endpoint = endpoint_of(link);
   if (endpoint.lost_) return false;
   Slots<Endpoint>& granted = slots_.granted(kind);
-  if (slots_.reserve(granted)) {
-    granted.hold(endpoint);
+  // One slot for all rails. What we asked for by one is there by another.
+  const bool is_expected =
+      is_mutual(kind) && std::exchange(endpoint.earning(kind).is_reserved, false);
+  const bool is_held = !is_expected && endpoint.rails_ && granted.is_held_by(endpoint);
+  if (is_expected || (is_held ? slots_.has_memory() : slots_.reserve(granted))) {
+    if (!is_held) granted.hold(endpoint);
+    if (is_mutual(kind)) {
+      link.asked.remove(kind);
+      link.taken.add(kind);
+    }
     return true;
   }
   // A full peer refuses; but who has lain idle shall make room for the next one that asks.
@@ -298,7 +324,13 @@ bool EndpointTable::on_channel_asked(Link& link, ChannelKind kind) {
 }
 
 bool EndpointTable::take_back(Endpoint& endpoint, ChannelKind kind) {
-  return is_mutual(kind) ? give_back(endpoint, kind) : endpoint.link_->recall(kind);
+  if (is_mutual(kind)) return give_back(endpoint, kind);
+  if (!endpoint.rails_) return endpoint.link_->recall(kind);
+  bool has_told = false;
+  endpoint.for_each_link([&](Link& link) {
+    if (link.incoming().has(kind)) has_told |= link.recall(kind);
+  });
+  return has_told;
 }
 
 void EndpointTable::keep_within_memory() {
@@ -312,32 +344,54 @@ void EndpointTable::keep_within_memory() {
 
 void EndpointTable::on_channels_changed(Link& link) {
   Endpoint& endpoint = endpoint_of(link);
-  settle_slots(endpoint);
+  for (const ChannelKind kind : transport::earned_kinds) {
+    if (link.channels().has(kind)) {
+      link.asked.remove(kind);
+      link.taken.add(kind);
+    } else if (link.taken.has(kind) && !link.asked.has(kind) && !is_mutual(kind)) {
+      // A mutual one takes its slot until what it took is free: on_channel_given_back().
+      forget_channel(endpoint, link, kind);
+    }
+    settle_slots(endpoint, kind);
+  }
   if (endpoint.assurance_) endpoint.narrow_windows();
-  if (link.channels().empty() || endpoint.lost_) return;
+  if (endpoint.lost_) return;
+  // Fast paths are for short messages: they stand beside the link in use alone.
+  if (&link != endpoint.link_ && link.channels().has(ChannelKind::rc_fast_path))
+    give_back(endpoint, link, ChannelKind::rc_fast_path);
+  if (endpoint.link_->channels().empty()) return;
   apply_policy(endpoint);
   endpoint.flush(*handler_);
   note_waiting(endpoint);
 }
 
-void EndpointTable::settle_slots(Endpoint& endpoint) {
-  for (const ChannelKind kind : transport::earned_kinds) {
-    Slots<Endpoint>& asked = slots_.asked(kind);
-    const bool is_there = endpoint.link_->channels().has(kind);
-    const bool is_held = asked.is_held_by(endpoint);
-    if (is_there && !is_held) asked.hold(endpoint);
-    // The slot of a mutual channel is free when what it took is: on_channel_given_back().
-    if (is_there || !is_held || is_mutual(kind)) continue;
-    asked.let_go(endpoint);
-    endpoint.earning(kind) = {.from_messages = endpoint.messages_ + review_messages};
+void EndpointTable::settle_slots(Endpoint& endpoint, ChannelKind kind) {
+  Slots<Endpoint>& asked = slots_.asked(kind);
+  bool& is_reserved = endpoint.earning(kind).is_reserved;
+  const auto has = [&](const Link& link) { return link.channels().has(kind); };
+  const auto takes = [&](const Link& link) { return link.taken.has(kind); };
+  if (is_reserved && endpoint.any_link(has)) {
+    asked.hold(endpoint);
+    is_reserved = false;
   }
+  if (endpoint.any_link(takes)) return;
+  asked.let_go(endpoint);
+  if (std::exchange(is_reserved, false)) asked.release();
+}
+
+void EndpointTable::forget_channel(Endpoint& endpoint, Link& link, ChannelKind kind) {
+  link.asked.remove(kind);
+  link.taken.remove(kind);
+  settle_slots(endpoint, kind);
+  endpoint.earning(kind).from_messages = endpoint.messages_ + review_messages;
 }
 
 void EndpointTable::on_channel_refused(Link& link, ChannelKind kind) {
   // Another peer may have the slot meanwhile; this one asks again.
   Endpoint& endpoint = endpoint_of(link);
-  slots_.asked(kind).release();
-  endpoint.earning(kind) = {.from_messages = endpoint.messages_ + refused_messages};
+  if (!link.asked.has(kind)) return;  // we have granted the peer the same
+  forget_channel(endpoint, link, kind);
+  endpoint.earning(kind).from_messages = endpoint.messages_ + refused_messages;
   apply_policy(endpoint);
 }
 
@@ -345,22 +399,14 @@ void EndpointTable::on_channel_given_back(Link& link, ChannelKind kind) {
   Endpoint& endpoint = endpoint_of(link);
   slots_.note_gone(endpoint);
   if (!is_mutual(kind)) {
-    slots_.granted(kind).let_go(endpoint);
+    const auto is_granted = [&](const Link& each) {
+      return &each != &link && each.incoming().has(kind);
+    };
+    if (!endpoint.rails_ || !endpoint.any_link(is_granted)) slots_.granted(kind).let_go(endpoint);
     return;
   }
-  free_asked(endpoint, kind);
-  endpoint.earning(kind) = {.from_messages = endpoint.messages_ + review_messages};
+  forget_channel(endpoint, link, kind);
   apply_policy(endpoint);
-}
-
-/// The slot of a channel that ENDPOINT has or was asked for, if there is one.
-void EndpointTable::free_asked(Endpoint& endpoint, ChannelKind kind) {
-  Slots<Endpoint>& asked = slots_.asked(kind);
-  if (asked.is_held_by(endpoint)) {
-    asked.let_go(endpoint);
-  } else if (endpoint.earning(kind).is_asked) {
-    asked.release();
-  }
 }
 
 void EndpointTable::on_channel_recalled(Link& link, ChannelKind kind) {
@@ -368,7 +414,7 @@ void EndpointTable::on_channel_recalled(Link& link, ChannelKind kind) {
 }
 
 void EndpointTable::on_undelivered(Link& link, transport::ChannelSet kinds) {
-  endpoint_of(link).on_undelivered(kinds);
+  endpoint_of(link).on_undelivered(link, kinds);
 }
 
 void EndpointTable::on_operation_done(Link& link, std::uint64_t token, bool was_done) {
@@ -401,35 +447,58 @@ void EndpointTable::refresh_table(Endpoint& endpoint) {
 void EndpointTable::earn(Endpoint& endpoint, ChannelKind kind) {
   if (!earns_) return;
   const Endpoint::Earning& earning = endpoint.earning(kind);
-  // A mutual channel that is about to end still holds its slot.
-  if (!endpoint.link_->earnable().has(kind) || endpoint.link_->channels().has(kind) ||
-      earning.is_asked || slots_.asked(kind).is_held_by(endpoint))
-    return;
+  const Link& link = *endpoint.link_;
+  if (has_rails_ && is_mutual(kind) && link.channels().has(kind)) earn_further(endpoint, kind);
+  if (!link.earnable().has(kind) || link.channels().has(kind) || link.taken.has(kind)) return;
+  // Another rail has what can't be on two.
+  if (!is_mutual(kind) && (earning.is_reserved || slots_.asked(kind).is_held_by(endpoint))) return;
   const bool is_given = is_mutual(kind) && asks_at_start(endpoint);
   const std::uint64_t earned_at =
       is_given ? 0
                : std::max(environment_.policy->earned_at(kind, endpoint.same_host_),
                           earning.from_messages);
   if (endpoint.messages_ >= earned_at) {
-    ask(endpoint, kind);
+    ask(endpoint, *endpoint.link_, kind);
   } else {
     endpoint.look_again_at(earned_at);
   }
 }
 
-void EndpointTable::ask(Endpoint& endpoint, ChannelKind kind) {
-  // The slot is reserved before asking, so that the limit is never passed.
-  if (!reserve(kind)) {
+/// The link in use has a channel of KIND: the other rails shall have it as well.
+void EndpointTable::earn_further(Endpoint& endpoint, ChannelKind kind) {
+  connect_rails(endpoint);
+  const std::uint64_t from_messages = endpoint.earning(kind).from_messages;
+  if (endpoint.messages_ < from_messages) {
+    endpoint.look_again_at(from_messages);
+    return;
+  }
+  endpoint.for_each_link([&](Link& link) {
+    if (&link == endpoint.link_ || !endpoint.rails_->is_usable(link.rail_number)) return;
+    if (link.earnable().has(kind) && !link.channels().has(kind) && !link.taken.has(kind))
+      ask(endpoint, link, kind);
+  });
+}
+
+void EndpointTable::ask(Endpoint& endpoint, Link& link, ChannelKind kind) {
+  Slots<Endpoint>& asked = slots_.asked(kind);
+  bool& is_reserved = endpoint.earning(kind).is_reserved;
+  // The slot is reserved before asking, so that the limit is never passed. One is for all rails.
+  const bool has_slot = is_reserved || asked.is_held_by(endpoint);
+  if (has_slot ? !slots_.has_memory() : !reserve(kind)) {
     endpoint.look_again_at(endpoint.messages_ + review_messages);
     return;
   }
-  endpoint.earning(kind).is_asked = endpoint.link_->ask(kind);
-  if (endpoint.earning(kind).is_asked) return;
-  slots_.asked(kind).release();
-  if (endpoint.link_->earnable().has(kind)) {
+  is_reserved |= !has_slot;
+  if (link.ask(kind)) {
+    link.asked.add(kind);
+    link.taken.add(kind);
+    return;
+  }
+  settle_slots(endpoint, kind);
+  if (link.earnable().has(kind)) {
     endpoint.look_again_at(endpoint.messages_ + 1);
-  } else {
-    slots_.asked(kind).close();
+  } else if (&link == endpoint.link_) {  // other rails have limits of their own
+    asked.close();
   }
 }
 
@@ -446,13 +515,67 @@ bool EndpointTable::reserve(ChannelKind kind) {
 }
 
 bool EndpointTable::give_back(Endpoint& endpoint, ChannelKind kind) {
-  if (!endpoint.link_->channels().has(kind) || !endpoint.can_do_without(kind)) return false;
-  if (!endpoint.link_->give_back(kind)) return false;
-  settle_slots(endpoint);
-  // Earned anew.
-  endpoint.earning(kind) = {.from_messages = endpoint.messages_ + review_messages};
-  apply_policy(endpoint);
+  bool has_ended = false;
+  endpoint.for_each_link([&](Link& link) { has_ended |= give_back(endpoint, link, kind); });
+  if (has_ended) apply_policy(endpoint);  // earned anew
+  return has_ended;
+}
+
+bool EndpointTable::give_back(Endpoint& endpoint, Link& link, ChannelKind kind) {
+  if (!link.channels().has(kind) || !endpoint.can_do_without(kind) || !link.give_back(kind))
+    return false;
+  if (!is_mutual(kind)) forget_channel(endpoint, link, kind);
+  endpoint.earning(kind).from_messages = endpoint.messages_ + review_messages;
   return true;
+}
+
+void EndpointTable::on_link_state(Link& link) {
+  Endpoint& endpoint = endpoint_of(link);
+  if (endpoint.lost_) return;
+  if (!link.is_up()) connect_rails(endpoint);
+  if (!endpoint.rails_) return;
+  endpoint.rails_->set_up(link.rail_number, link.is_up());
+  if (!link.is_up() && &link != endpoint.link_) link.break_connection();
+  choose_rail(endpoint);
+  if (link.is_up()) apply_policy(endpoint);  // it has no connection yet
+}
+
+void EndpointTable::connect_rails(Endpoint& endpoint) {
+  const transport::Rail first = endpoint.link_->rail();
+  for (Transport* transport : transports_) {
+    const transport::Rail rail = transport->rail();
+    if (!has_rails_ || rail.network.empty() || rail.network != first.network ||
+        endpoint.link(rail.number) != nullptr)
+      continue;
+    // Who has not this rail is reached by the others.
+    const auto address =
+        environment_.bootstrap->look_up(endpoint.identity().index, transport->name());
+    if (!address || !*address) continue;
+    const Result<Link*> link = transport->connect(endpoint.identity(), **address);
+    if (link) attach(endpoint, **link);
+  }
+}
+
+void EndpointTable::choose_rail(Endpoint& endpoint) {
+  if (endpoint.lost_ || !endpoint.rails_->choose(timers_.now_ns())) return;
+  Link& old = *endpoint.link_;
+  endpoint.change_rail(old);
+  give_back(endpoint, old, ChannelKind::rc_fast_path);
+  on_channels_changed(*endpoint.link_);
+}
+
+void EndpointTable::on_silence(Endpoint& endpoint) {
+  connect_rails(endpoint);
+  if (endpoint.rails_) endpoint.ask_by_another();
+}
+
+std::uint64_t EndpointTable::serve(Endpoint& endpoint, std::uint64_t now_ns) {
+  const std::uint64_t next_ns = endpoint.serve(now_ns);
+  if (!has_rails_ || !endpoint.is_open()) return next_ns;
+  if (endpoint.assurance_->window.unanswered() >= silent_attempts) on_silence(endpoint);
+  if (!endpoint.rails_) return next_ns;
+  choose_rail(endpoint);
+  return std::min(next_ns, endpoint.rails_->deadline_ns());
 }
 
 void EndpointTable::on_lost(Link& link, std::string_view cause) { lose(endpoint_of(link), cause); }
@@ -460,11 +583,15 @@ void EndpointTable::on_lost(Link& link, std::string_view cause) { lose(endpoint_
 void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   if (endpoint.lost_) return;
   endpoint.lost_ = true;
-  if (endpoint.link_ != nullptr) endpoint.link_->abandon();
+  endpoint.for_each_link([](Link& link) { link.abandon(); });
   endpoint.table_ = nullptr;
   slots_.note_gone(endpoint);
   for (const ChannelKind kind : transport::earned_kinds) {
-    free_asked(endpoint, kind);
+    endpoint.for_each_link([&](Link& link) {
+      link.asked.remove(kind);
+      link.taken.remove(kind);
+    });
+    settle_slots(endpoint, kind);
     slots_.granted(kind).let_go(endpoint);
   }
   endpoint.loss_ = fmt::format("process {} is not reachable: {}", endpoint.identity_.index, cause);

@@ -41,7 +41,10 @@ class EndpointTable final : public Sink {
         flipper_(environment.assurance.flip_one_in) {}
 
   /// In the order in which they are asked for an address: the first that a peer published wins.
-  void add_transport(Transport& transport) { transports_.push_back(&transport); }
+  void add_transport(Transport& transport) {
+    transports_.push_back(&transport);
+    has_rails_ |= transport.rail().number > 0;
+  }
   /// The transport to this very process.
   void set_self_transport(Transport& transport) { self_transport_ = &transport; }
   void set_handler(FrameHandler& handler) { handler_ = &handler; }
@@ -95,6 +98,7 @@ class EndpointTable final : public Sink {
   void on_link(Link& link, const Identity& peer) override;
   bool on_channel_asked(Link& link, ChannelKind kind) override;
   void on_channels_changed(Link& link) override;
+  void on_link_state(Link& link) override;
   void on_channel_refused(Link& link, ChannelKind kind) override;
   void on_channel_given_back(Link& link, ChannelKind kind) override;
   void on_channel_recalled(Link& link, ChannelKind kind) override;
@@ -121,23 +125,36 @@ class EndpointTable final : public Sink {
   bool take_back(Endpoint& endpoint, ChannelKind kind);
   /// Takes one back if all together take too much memory.
   void keep_within_memory();
-  void ask(Endpoint& endpoint, ChannelKind kind);
-  /// False: no room to say so now.
+  void ask(Endpoint& endpoint, Link& link, ChannelKind kind);
+  /// Of all links of ENDPOINT, or of LINK. False: there is none, or no room to say so now.
   bool give_back(Endpoint& endpoint, ChannelKind kind);
-  void free_asked(Endpoint& endpoint, ChannelKind kind);
-  /// Slots follow the channels that ENDPOINT has.
-  void settle_slots(Endpoint& endpoint);
+  bool give_back(Endpoint& endpoint, Link& link, ChannelKind kind);
+  /// LINK of ENDPOINT has no channel of KIND any more, and asks for none.
+  void forget_channel(Endpoint& endpoint, Link& link, ChannelKind kind);
+  /// Slots follow the channels that ENDPOINT has by any of its links.
+  void settle_slots(Endpoint& endpoint, ChannelKind kind);
   void attach(Endpoint& endpoint, Link& link);
   /// FRAME without its checksum; empty if that failed.
   std::span<const std::byte> check(Endpoint& endpoint, std::span<const std::byte> frame);
-  void deliver(Endpoint& endpoint, ChannelKind kind, std::span<const std::byte> frame);
-  void deliver_early(Endpoint& endpoint, ChannelKind kind);
-  static void on_control(Endpoint& endpoint, std::span<const std::byte> frame);
+  void deliver(Link& link, ChannelKind kind, std::span<const std::byte> frame);
+  void deliver_early(Link& link, ChannelKind kind);
+  static void on_control(const Link& link, std::span<const std::byte> frame);
+
+  // Several rails:
+  void connect_rails(Endpoint& endpoint);
+  /// Makes it so that the best rail is used.
+  void choose_rail(Endpoint& endpoint);
+  /// The link in use has left so much unanswered that another one may do better.
+  void on_silence(Endpoint& endpoint);
+  std::uint64_t serve(Endpoint& endpoint, std::uint64_t now_ns);
+  void earn_further(Endpoint& endpoint, ChannelKind kind);
 
   static constexpr std::uint32_t busy_rounds_per_look = 4;
   static constexpr int last_rounds_max = 1'000'000;  // that take what a process has left behind
   /// Between two channels that are taken back, so that the memory of the first can come free.
   static constexpr std::uint32_t rounds_per_memory_look = 1024;
+  /// Attempts in a row without an answer, after which other rails are tried.
+  static constexpr std::uint32_t silent_attempts = 2;
 
   const Environment environment_;
   std::vector<Transport*> transports_;
@@ -155,6 +172,7 @@ class EndpointTable final : public Sink {
   std::vector<bool> ended_;          // by index; empty until one has ended
   std::uint32_t memory_rounds_ = 0;  // since the last look
   bool earns_ = true;
+  bool has_rails_ = false;  // some transport is not the only one of its network
 };
 
 }  // namespace hawser::channel

@@ -47,10 +47,19 @@ void SendWindow::mark_gaps(std::uint64_t early, std::uint64_t now_ns) {
   }
 }
 
-void SendWindow::on_broken(std::uint8_t channel) {
+void SendWindow::on_broken(std::uint8_t rail, std::uint8_t channel) {
+  mark_lost([=](const SentFrame& frame) { return frame.rail == rail && frame.channel == channel; });
+}
+
+void SendWindow::on_failed(std::uint8_t rail) {
+  mark_lost([=](const SentFrame& frame) { return frame.rail == rail; });
+}
+
+/// Frames of which HAS_LEFT says that they left by what is broken.
+template <class Left>
+void SendWindow::mark_lost(Left&& has_left) {
   for (Entry& entry : entries_) {
-    if (entry.frame.channel != channel || entry.frame.frame == nullptr || entry.has_arrived)
-      continue;
+    if (!has_left(entry.frame) || entry.frame.frame == nullptr || entry.has_arrived) continue;
     entry.frame.may_be_lost = true;
     entry.is_due = true;
     has_due_ = true;

@@ -35,6 +35,7 @@ struct SentFrame {
   std::uint32_t bytes = 0;
   std::byte* frame = nullptr;  // kept by its channel; null: not kept
   std::uint8_t channel = 0;
+  std::uint8_t rail = 0;  // that keeps it
   bool may_be_lost = false;
 };
 
@@ -83,8 +84,10 @@ class SendWindow {
   /// or the oldest, if it is none of ours or has arrived.
   void on_damaged(std::uint32_t sequence);
 
-  /// CHANNEL broke: what left by it and has not arrived may never do so. It is due now.
-  void on_broken(std::uint8_t channel);
+  /// CHANNEL of RAIL broke: what left by it and has not arrived may never do so. It is due now.
+  void on_broken(std::uint8_t rail, std::uint8_t channel);
+  /// RAIL failed, with all its channels.
+  void on_failed(std::uint8_t rail);
 
   /// Gives up everything: the peer is gone.
   template <class Released>
@@ -109,6 +112,8 @@ class SendWindow {
   void measure(std::uint32_t delivered, std::uint64_t now_ns);
   void mark_gaps(std::uint64_t early, std::uint64_t now_ns);
   void mark_oldest(std::uint64_t now_ns);
+  template <class Left>
+  void mark_lost(Left&& has_left);
   [[nodiscard]] std::uint64_t timeout_ns() const;
   template <class Released>
   static void arrive(Entry& entry, Released&& released) {

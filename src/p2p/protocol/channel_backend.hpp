@@ -26,6 +26,7 @@
 #include "p2p/match/match_engine.hpp"
 #include "p2p/protocol/protocols.hpp"
 #include "p2p/protocol/requests.hpp"
+#include "p2p/protocol/stripes.hpp"
 #include "p2p/protocol/wire.hpp"
 
 namespace hawser::p2p {
@@ -39,9 +40,10 @@ struct ProtocolSettings {
   std::string rdma = "get";                        // "get", "put" or "pipeline"
   bool rdma_chained = true;                        // its last frame is posted along with it
   std::int64_t pipeline_block_bytes = 1 << 20;     // of "pipeline"
-  std::int64_t pipeline_depth = 4;                 // blocks that are written at a time
+  std::int64_t pipeline_depth = 4;                 // blocks that are written at a time, by a rail
   std::int64_t pipeline_eager_bytes = 64 << 10;    // by frames, while the first are registered
   bool pipeline_cache = true;                      // blocks stay registered
+  std::int64_t stripe_bytes_min = 256 << 10;       // longer messages go by all rails
 };
 
 class ChannelBackend final : public Backend, public channel::FrameHandler {
@@ -199,21 +201,33 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
     // Without copies (zero_copy.cpp):
     bool is_direct = false;
     std::uint64_t peer_token = 0;  // the receiver's, of a part that goes to it
+    transport::Link* link = nullptr;
   };
   wire::RendezvousHeader offer(SendRequest& request, channel::ChannelKind kind);
   [[nodiscard]] bool can_use_operations(const ReceiveRequest& request, wire::Offer wanted) const;
+  [[nodiscard]] StripeRails rails_for(const channel::Endpoint& peer, std::uint64_t bytes,
+                                      std::uint32_t offered) const;
   void start_get(ReceiveRequest& request);
-  bool launch(std::unique_ptr<Transfer> transfer, transport::Operation operation,
-              wire::FrameClass last, std::span<const std::byte> body);
+  void start_get_of_all(ReceiveRequest& request, transport::Link& link);
+  void start_pieces(ReceiveRequest& request, StripeRails rails);
+  void end_pieces(ReceiveRequest& request);
+  bool launch(std::unique_ptr<Transfer> transfer, transport::Link& link,
+              transport::Operation operation, wire::FrameClass last,
+              std::span<const std::byte> body);
+  bool launch(std::unique_ptr<Transfer> transfer, transport::Link& link,
+              transport::Operation operation);
+  void note(Transfer& transfer, transport::Operation& operation);
   void end_get(const Transfer& transfer, bool was_done);
   void start_put(ReceiveRequest& request);
-  [[nodiscard]] static bool is_registered(const ReceiveRequest& request);
-  Result<std::unique_ptr<transport::HeldMemory>> hold_block(channel::Endpoint& peer,
+  [[nodiscard]] bool is_registered(const ReceiveRequest& request) const;
+  Result<std::unique_ptr<transport::HeldMemory>> hold_block(transport::Link& link,
                                                             std::uint64_t address,
                                                             std::uint64_t bytes) const;
-  void offer_block(ReceiveRequest& request, std::uint64_t bytes,
+  void offer_block(ReceiveRequest& request, transport::Link& link, std::uint64_t bytes,
                    std::unique_ptr<transport::HeldMemory> held);
   void offer_blocks(ReceiveRequest& request);
+  bool offer_next_block(ReceiveRequest& request);
+  [[nodiscard]] StripeRails rails_for_blocks(const ReceiveRequest& request) const;
   void on_clear_to_put(channel::Endpoint& from, std::span<const std::byte> body);
   void write_block(SendRequest& request, const wire::ClearToPut& block);
   void end_put(const Transfer& transfer, bool was_done);

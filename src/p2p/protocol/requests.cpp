@@ -34,7 +34,7 @@ void SendRequest::dispose() const {
   self->comm_ = nullptr;
   self->type_ = nullptr;
   self->copy.reset();
-  self->held.reset();
+  self->held.clear();
   self->more.clear();
   reset_references();
   pool_.give_back(self);
@@ -71,6 +71,7 @@ void ReceiveRequest::dispose() const {
   self->comm_ = nullptr;
   self->type_ = nullptr;
   self->put.reset();
+  self->pieces.reset();
   reset_references();
   pool_.give_back(self);
 }

@@ -73,13 +73,20 @@ struct PutBlocks {
     std::uint64_t bytes;
     std::uint64_t by_frames;  // of them, that came by frames since writing failed
     std::unique_ptr<transport::HeldMemory> held;
-    std::uint32_t epoch;  // of the link's operations, when it was offered
+    transport::Link* link;  // by whose rail it may be written
+    std::uint32_t epoch;    // of the link's operations, when it was offered
   };
   std::vector<Block> open;
   std::uint64_t next = 0;       // what has not been offered yet begins here
   std::uint64_t eager_end = 0;  // what the sender need not wait for ends here
-  std::uint64_t block_bytes = 0;
-  bool has_begun = false;  // some were offered
+  bool is_whole = false;        // in one piece for each rail
+  bool has_begun = false;       // some were offered
+};
+
+/// The pieces of a message that are read by several rails at a time.
+struct GetPieces {
+  std::uint32_t under_way = 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> failed;  // offset and bytes
 };
 
 class SendRequest final : public Request {
@@ -116,7 +123,9 @@ class SendRequest final : public Request {
   bool is_stream = false;                                     // frames follow one another unasked
   std::optional<std::uint32_t> checksum;  // of the packed data, where it may be had and is checked
   std::unique_ptr<std::byte[]> copy;      // of the data, if the user was let go before the match
-  std::unique_ptr<transport::HeldMemory> held;  // the data, while adapters may read it
+  /// The data, while adapters may read it, for each rail.
+  std::vector<std::unique_ptr<transport::HeldMemory>> held;
+  std::uint8_t held_rail = 0;       // of the last of them, without copies
   std::uint32_t parts_leaving = 0;  // without copies, that the adapter has still to report
   bool is_over = false;             // but for these
 
@@ -172,7 +181,8 @@ class ReceiveRequest final : public Request, public PostedReceive {
   std::uint64_t peer_token = 0;      // the sender's request
   wire::RendezvousHeader offered{};  // what the sender offers
   std::uint32_t checksum = 0;        // of what was copied so far, where that is checked
-  std::unique_ptr<PutBlocks> put;    // while the sender writes into the buffer by RDMA
+  std::unique_ptr<GetPieces> pieces;
+  std::unique_ptr<PutBlocks> put;  // while the sender writes into the buffer by RDMA
 
  private:
   friend class ChannelBackend;

@@ -192,7 +192,7 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
                         wire::stream_overhead + payload, [&](std::byte* body) {
                           body = wire::put(body, header_for(request.envelope, payload));
                           body = wire::put_rendezvous(
-                              body, {token, request.total, 0, 0, wire::Offer::frames, 0, 0, 0});
+                              body, {token, request.total, 0, {}, wire::Offer::frames, 0, 0, 0, 0});
                           pack_frame(endpoint, request.buffer, 0, body, payload);
                         });
   if (!sent) {
@@ -275,8 +275,11 @@ void ChannelBackend::on_clear_to_send(Endpoint& from, std::span<const std::byte>
       request->is_over)
     return;
   request->peer_token = frame->receiver_token;
-  request->sent = frame->offset;
-  send_by_frames(*request, frame->offset, request->total - frame->offset);
+  const std::uint64_t left = request->total - frame->offset;
+  if (frame->bytes > left) return;
+  // A part is what could not be read; of the others the receiver will tell.
+  if (frame->bytes == 0) request->sent = frame->offset;
+  send_by_frames(*request, frame->offset, frame->bytes == 0 ? left : frame->bytes);
 }
 
 /// BYTES from OFFSET on go by frames, after what does so already.

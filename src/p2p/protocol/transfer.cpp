@@ -186,7 +186,7 @@ void ChannelBackend::ask_for_frames(ReceiveRequest& request) {
   request.retain();  // until the last data frame
   request.token = receives_by_frames_.insert(&request);
   tell(*request.endpoint, FrameClass::clear_to_send,
-       wire::ClearToSend{request.peer_token, request.token, request.received});
+       wire::ClearToSend{request.peer_token, request.token, request.received, 0});
 }
 
 void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, std::span<const std::byte> body) {
@@ -207,8 +207,9 @@ void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, std::span<const s
 void ChannelBackend::complete_by_frames(ReceiveRequest& request) {
   if (request.received < request.total) return;
   receives_by_frames_.erase(request.token);
-  // The sender waits for it, since only we can tell whether what it wrote is right.
-  if (request.put && request.endpoint->is_checked(ChannelKind::rc_rdma))
+  // The sender waits for it, since only we can tell whether what it wrote is right, or that what
+  // it did not send as frames was read.
+  if (request.pieces || (request.put && request.endpoint->is_checked(ChannelKind::rc_rdma)))
     tell(*request.endpoint, FrameClass::finished, wire::Finished{request.peer_token});
   request.finish();
   let_go(request);

@@ -17,33 +17,38 @@
 //               | total (64): bytes of the message                  |
 //               | address (64): of the packed data in the sender's  |
 //               |   memory, or 0 if it can't be had from there      |
-//               | key (32): for RDMA reads  | offer (16) | check (16) |
+//               | key (4 * 32): for RDMA reads, one for each rail   |
+//               | offer (16): see below | rails (16) | check (32)   |
 //               if check is 1: | CRC32C of all the packed data (32) | 0 (32) |
 //               first payload, if any
 //   stream:     as rendezvous, without an address; the rest follows unasked in frames of its own
 //
 // offer (a rendezvous has check 0 unless that way is checked): how the receiver may get the rest,
-// besides asking for frames: 1: copy it out of the sender's memory; 2: read it by RDMA; 3: have it
-// written into its own memory by RDMA; 4: have it cross without copies by datagrams.
+// besides asking for frames: 1: copy it out of the sender's memory; 2: read it by RDMA, by rails of
+// which each bit of `rails` names one; 3: have it written into its own memory by RDMA; 4: have it
+// cross without copies by datagrams.
 //
 // stream_data (sequenced; the next bytes of a stream):   | sender token (64) | payload
 // clear_to_send (receiver to sender: send me the rest by frames):
 //   | sender token (64) | receiver token (64) | offset (64): where to go on |
+//   | bytes (64): of them; 0: all there are, and no finished will follow |
 // data:           | receiver token (64) | offset (64) | payload
 // clear_to_put (receiver to sender: write these bytes into my memory; address 0: by data frames):
 //   | sender token (64) | receiver token (64) | offset (64) | bytes (64) | address (64) | key (32)
-//   | 0 |
+//   | rail of the key (32) |
 // put_done (behind what was written there):
 //   | receiver token (64) | offset (64) | CRC32C of the block (32) | 1: it is one, or 0 (32) |
 // A block that is not what its checksum says is asked for with another clear_to_put, without an
 // address: it comes by frames then.
 // clear_to_cross (receiver to sender: send this part of what begins at the offset without copies):
-//   | sender token (64) | receiver token (64) | offset (64) | clearance, of the receiver's link |
+//   | sender token (64) | receiver token (64) | offset (64) | rail to send it by (32) | 0 (32)
+//   | clearance, of the receiver's link by that rail |
 // not_crossed (sender to receiver: some of that does not come):   | receiver token (64) |
 // finished (receiver to sender: I have all of it):   | sender token (64) |
 // credit (receiver to sender: eager payload consumed): | bytes (64) |
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -51,6 +56,7 @@
 #include <span>
 
 #include "channel/frame.hpp"
+#include "transport/transport.hpp"
 
 namespace hawser::p2p::wire {
 
@@ -83,14 +89,15 @@ struct RendezvousHeader {
   std::uint64_t token;
   std::uint64_t total;
   std::uint64_t address;
-  std::uint32_t key;
+  std::array<std::uint32_t, transport::rails_max> keys;
   Offer offer;
-  std::uint16_t is_checked;
+  std::uint16_t rails;
+  std::uint32_t is_checked;
   // Only if it is checked:
   std::uint32_t checksum;
   std::uint32_t reserved;
 };
-static_assert(sizeof(RendezvousHeader) == 40);
+static_assert(sizeof(RendezvousHeader) == 56);
 /// Of a header without a checksum.
 inline constexpr std::size_t rendezvous_bytes_min = offsetof(RendezvousHeader, checksum);
 
@@ -98,6 +105,7 @@ struct ClearToSend {
   std::uint64_t sender_token;
   std::uint64_t receiver_token;
   std::uint64_t offset;
+  std::uint64_t bytes;
 };
 struct DataHeader {
   std::uint64_t receiver_token;
@@ -113,7 +121,7 @@ struct ClearToPut {
   std::uint64_t bytes;
   std::uint64_t address;
   std::uint32_t key;
-  std::uint32_t reserved;
+  std::uint32_t rail;
 };
 struct PutDone {
   std::uint64_t receiver_token;
@@ -125,6 +133,8 @@ struct ClearToCross {
   std::uint64_t sender_token;
   std::uint64_t receiver_token;
   std::uint64_t offset;
+  std::uint32_t rail;
+  std::uint32_t reserved;
 };
 struct NotCrossed {
   std::uint64_t receiver_token;

@@ -37,20 +37,20 @@ TEST(ParseArrival, RefusesLengthsThatDoNotAgree) {
 }
 
 TEST(ParseArrival, RefusesEveryShorterFrame) {
-  const auto body = rendezvous_body({1, 100, 0, 0, Offer::frames, 0, 0, 0});
+  const auto body = rendezvous_body({1, 100, 0, {}, Offer::frames, 0, 0, 0, 0});
   EXPECT_TRUE(parse_arrival(FrameClass::rendezvous, body));
   for (std::size_t bytes = 0; bytes < body.size(); ++bytes)
     EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, std::span(body).first(bytes))) << bytes;
 }
 
 TEST(ParseArrival, RefusesATotalBelowItsPayload) {
-  const auto body = rendezvous_body({1, 2, 0, 0, Offer::frames, 0, 0, 0});
+  const auto body = rendezvous_body({1, 2, 0, {}, Offer::frames, 0, 0, 0, 0});
   EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, body));
 }
 
 TEST(ParseArrival, AChecksumStandsOnlyWhereTheHeaderSaysSo) {
-  const auto plain = rendezvous_body({1, 100, 8, 9, Offer::get, 0, 77, 0});
-  const auto checked = rendezvous_body({1, 100, 8, 9, Offer::get, 1, 77, 0});
+  const auto plain = rendezvous_body({1, 100, 8, {9}, Offer::get, 1, 0, 77, 0});
+  const auto checked = rendezvous_body({1, 100, 8, {9}, Offer::get, 1, 1, 77, 0});
   EXPECT_EQ(checked.size(), plain.size() + 8);
   const auto without = parse_arrival(FrameClass::rendezvous, plain);
   const auto with = parse_arrival(FrameClass::rendezvous, checked);

@@ -8,7 +8,8 @@
 //   on_operation_done     ── finished ────────►  complete
 //
 // What is lost on the way, or can't be sent (not_crossed), makes the link give up the message; the
-// receiver then asks for all of it by frames. The sender's memory is its user's again when the
+// receiver then asks for all of it by frames. All parts go by the rail that the receiver expects
+// them by. The sender's memory is its user's again when the
 // receiver has everything and the adapter has reported each part.
 #include <algorithm>
 
@@ -50,12 +51,13 @@ bool ChannelBackend::expect(ReceiveRequest& request, std::unique_ptr<HeldMemory>
                                                       .held = std::move(held),
                                                       .is_chained = false,
                                                       .token = 0,
-                                                      .is_direct = true});
+                                                      .is_direct = true,
+                                                      .link = &peer.link()});
   transfer->token = transfers_.insert(transfer.get());
-  const auto clearance = peer.link().expect({.address = address_of(request) + request.received,
-                                             .bytes = static_cast<std::size_t>(transfer->bytes),
-                                             .local_key = transfer->held->local_key(),
-                                             .token = transfer->token});
+  const auto clearance = transfer->link->expect({.address = address_of(request) + request.received,
+                                                 .bytes = static_cast<std::size_t>(transfer->bytes),
+                                                 .local_key = transfer->held->local_key(),
+                                                 .token = transfer->token});
   if (!clearance) {
     transfers_.erase(transfer->token);
     return false;
@@ -71,7 +73,8 @@ void ChannelBackend::on_clearance(Endpoint& /*peer*/, std::uint64_t token,
 }
 
 void ChannelBackend::clear_to_cross(const Transfer& transfer, const Clearance& clearance) {
-  const wire::ClearToCross clear{transfer.receive->peer_token, transfer.token, transfer.offset};
+  const wire::ClearToCross clear{transfer.receive->peer_token, transfer.token, transfer.offset,
+                                 transfer.link->rail_number, 0};
   const std::span<const std::byte> words = clearance.bytes();
   transfer.peer->send(static_cast<std::uint8_t>(FrameClass::clear_to_cross),
                       sizeof(channel::FramePrefix) + sizeof(clear) + words.size(),
@@ -94,11 +97,15 @@ bool ChannelBackend::send_part(SendRequest& request, const wire::ClearToCross& c
                                std::span<const std::byte> clearance) {
   Endpoint& peer = *request.endpoint;
   const std::uint64_t address = address_of(request);
-  if (address == 0 || !peer.has(ChannelKind::ud_zero_copy)) return false;
-  if (!request.held) {
-    auto held = peer.link().hold(address, static_cast<std::size_t>(request.total));
+  if (clear.rail >= transport::rails_max) return false;
+  transport::Link* const link = peer.link(static_cast<std::uint8_t>(clear.rail));
+  if (address == 0 || link == nullptr || !link->channels().has(ChannelKind::ud_zero_copy))
+    return false;
+  if (request.held.empty() || request.held_rail != link->rail_number) {
+    auto held = link->hold(address, static_cast<std::size_t>(request.total));
     if (!held) return false;
-    request.held = std::move(*held);
+    request.held.push_back(std::move(*held));
+    request.held_rail = link->rail_number;
   }
   const std::uint64_t bytes = request.total - clear.offset;
   auto transfer = std::make_unique<Transfer>(Transfer{.peer = &peer,
@@ -110,13 +117,14 @@ bool ChannelBackend::send_part(SendRequest& request, const wire::ClearToCross& c
                                                       .is_chained = false,
                                                       .token = 0,
                                                       .is_direct = true,
-                                                      .peer_token = clear.receiver_token});
+                                                      .peer_token = clear.receiver_token,
+                                                      .link = link});
   transfer->token = transfers_.insert(transfer.get());
   const DirectMessage message{.address = address + clear.offset,
                               .bytes = static_cast<std::size_t>(bytes),
-                              .local_key = request.held->local_key(),
+                              .local_key = request.held.back()->local_key(),
                               .token = transfer->token};
-  if (!peer.link().send_cleared(message, clearance)) {
+  if (!link->send_cleared(message, clearance)) {
     transfers_.erase(transfer->token);
     return false;
   }
@@ -131,7 +139,7 @@ void ChannelBackend::on_not_crossed(Endpoint& from, std::span<const std::byte> b
   if (known == nullptr || known->peer != &from || !known->is_direct || known->receive == nullptr)
     return;
   const std::unique_ptr<Transfer> transfer(known);
-  from.link().stop_expecting(transfer->token);
+  transfer->link->stop_expecting(transfer->token);
   transfers_.erase(transfer->token);
   end_direct(*transfer, false);
 }
@@ -165,7 +173,7 @@ void ChannelBackend::end_part(const Transfer& transfer, bool has_left) {
 void ChannelBackend::abandon_direct(Transfer& known) {
   if (known.receive == nullptr) return;
   const std::unique_ptr<Transfer> transfer(&known);
-  transfer->peer->link().stop_expecting(transfer->token);
+  transfer->link->stop_expecting(transfer->token);
   transfers_.erase(transfer->token);
   transfer->receive->finish_with({base::ErrorClass::proc_aborted, transfer->peer->loss()});
   let_go(*transfer->receive);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "transport/verbs/verbs_transport.hpp"
 
 namespace hawser::transport::verbs {
@@ -10,17 +12,22 @@ namespace hawser::transport::verbs {
 namespace {
 
 Result<std::string> probe(const Settings& settings) {
-  const Result<Port> port = Port::open(settings);
-  if (!port) return port.error();
-  return fmt::format("queue pairs of {}, port {}, MTU {}", port->device, port->number,
-                     mtu_bytes(port->mtu));
+  const auto ports = Port::open_all(settings);
+  if (!ports) return ports.error();
+  std::string sentence = "queue pairs of";
+  for (const Port& port : *ports)
+    sentence += fmt::format("{} {}, port {}, MTU {}", &port == &ports->front() ? "" : ";",
+                            port.device, port.number, mtu_bytes(port.mtu));
+  return sentence;
 }
 
-Result<std::unique_ptr<Transport>> open(const Services& services, const Settings& settings) {
-  auto transport = VerbsTransport::open(
+Result<std::vector<std::unique_ptr<Transport>>> open(const Services& services,
+                                                     const Settings& settings) {
+  auto rails = VerbsTransport::open_all(
       {services.self, services.key, services.ledger, services.sink, services.clock}, settings);
-  if (!transport) return transport.take_error();
-  return std::unique_ptr<Transport>(std::move(*transport));
+  if (!rails) return rails.take_error();
+  return std::vector<std::unique_ptr<Transport>>(std::make_move_iterator(rails->begin()),
+                                                 std::make_move_iterator(rails->end()));
 }
 
 constexpr Component<Settings> component{HAWSER_BUILD, probe, open};

@@ -166,6 +166,7 @@ void Connection::post(Priority priority, ibv_send_wr request, ibv_sge piece, con
   if (piece.length > 0 && piece.length <= queues_.inline_bytes_max())
     request.send_flags |= IBV_SEND_INLINE;
   if (posted.frame != nullptr) SendBuffers::note_posted(posted.frame);
+  queues_.note_started(piece.length);
   work_[priority].add(posted);
   ibv_send_wr* refused = nullptr;
   if (is_broken_ || ibv_post_send(queue_pairs_[priority].get(), &request, &refused) != 0)
@@ -229,6 +230,7 @@ void Connection::flush(std::byte* frame, std::size_t bytes) {
     each.request.sg_list = &each.piece;
     each.request.next = i + 1 < chain_.size() ? &chain_[i + 1].request : nullptr;
     if (each.posted.frame != nullptr) SendBuffers::note_posted(each.posted.frame);
+    queues_.note_started(each.piece.length);
     work_[low].add(each.posted);
   }
   ibv_send_wr* refused = nullptr;

@@ -16,7 +16,8 @@ constexpr std::uint64_t posts_per_report = 16;
 Result<std::unique_ptr<Datagrams>> Datagrams::open(const Environment& environment,
                                                    const Settings& settings) {
   std::unique_ptr<Datagrams> datagrams(new Datagrams(environment, settings));
-  HAWSER_TRY(datagrams->take_receive_buffers());
+  HAWSER_TRY(datagrams->take_receive_buffers(environment.expects_many ? datagrams->receives_
+                                                                      : datagrams->few_receives));
   HAWSER_TRY(datagrams->make_queues());
   HAWSER_TRY(datagrams->make_ready());
   return datagrams;
@@ -33,8 +34,8 @@ Datagrams::Datagrams(const Environment& environment, const Settings& settings)
       receive_buffers_(registrar_, environment.ledger,
                        {.account = memory::Account::network_buffers,
                         .buffer_bytes = receive_bytes_,
-                        .slab_buffers = receives_,
-                        .slabs_max = 1}),
+                        .slab_buffers = environment.expects_many ? receives_ : few_receives,
+                        .slabs_max = receives_}),
       posted_(queue_depth_) {}
 
 Datagrams::~Datagrams() {
@@ -43,8 +44,8 @@ Datagrams::~Datagrams() {
   for (Buffer* buffer : waiting_) receive_buffers_.give_back(buffer);
 }
 
-Result<void> Datagrams::take_receive_buffers() {
-  for (std::size_t i = 0; i < receives_; ++i) {
+Result<void> Datagrams::take_receive_buffers(std::size_t buffers) {
+  while (waiting_.size() < buffers) {
     Result<Buffer*> buffer = receive_buffers_.take();
     if (!buffer) return buffer.take_error();
     waiting_.push_back(*buffer);
@@ -80,6 +81,14 @@ Result<void> Datagrams::make_ready() {
   return {};
 }
 
+void Datagrams::expect_many() {
+  const std::size_t posted = waiting_.size();
+  if (posted >= receives_) return;
+  // What can't be had is done without: there are a few.
+  static_cast<void>(take_receive_buffers(receives_));
+  post_receives(std::span(waiting_).subspan(posted));
+}
+
 void Datagrams::post_receives(std::span<Buffer* const> buffers) {
   post_receive_requests(buffers, receive_bytes_, 0, [this](ibv_recv_wr* requests) {
     ibv_recv_wr* refused = nullptr;
@@ -106,6 +115,7 @@ bool Datagrams::post(std::byte* frame, std::size_t bytes, ibv_ah* to, std::uint3
   // One that the adapter refuses is as good as lost.
   if (ibv_post_send(queue_pair_.get(), &request, &refused) != 0) return true;
   SendBuffers::note_posted(frame);
+  bytes_sent_ += datagram_bytes;
   posted_.add({.frame = frame});
   return true;
 }

@@ -42,6 +42,7 @@ class Datagrams {
     ibv_comp_channel* channel;
     SendBuffers& buffers;
     memory::Ledger& ledger;
+    bool expects_many = true;
   };
   static Result<std::unique_ptr<Datagrams>> open(const Environment& environment,
                                                  const Settings& settings);
@@ -50,6 +51,9 @@ class Datagrams {
   Datagrams(const Datagrams&) = delete;
   Datagrams& operator=(const Datagrams&) = delete;
 
+  /// Where few were expected, so far, there are few buffers: a rail that nobody uses costs little.
+  void expect_many();
+  [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
   [[nodiscard]] std::uint32_t number() const { return queue_pair_->qp_num; }
   /// One more can be posted now.
   [[nodiscard]] bool has_room() {
@@ -72,11 +76,12 @@ class Datagrams {
 
  private:
   static constexpr int completions_per_poll_max = 16;
+  static constexpr std::size_t few_receives = 16;
 
   using Buffer = memory::BufferPool::Buffer;
 
   Datagrams(const Environment& environment, const Settings& settings);
-  Result<void> take_receive_buffers();
+  Result<void> take_receive_buffers(std::size_t buffers);
   Result<void> make_queues();
   Result<void> make_ready();
   void post_receives(std::span<Buffer* const> buffers);
@@ -94,6 +99,7 @@ class Datagrams {
   QueuePair queue_pair_;
   std::size_t inline_bytes_max_ = 0;
   PostedWork posted_;
+  std::uint64_t bytes_sent_ = 0;
   std::vector<Buffer*> waiting_;  // all buffers that datagrams arrive in
   std::vector<Buffer*> to_repost_;
 };

@@ -23,6 +23,7 @@ class VerbsLink;
 
 struct LinkServices {
   Identity self;
+  Rail rail;
   const Port& port;
   const Settings& settings;
   Sink& sink;
@@ -42,6 +43,7 @@ struct LinkServices {
   std::uint32_t connections_made = 0;
   std::uint32_t rings_made = 0;
   std::uint64_t commits = 0;  // to connections, where some are to break
+  bool is_up = true;          // the port is
   bool is_closing = false;    // the transport ends: the sink hears nothing more
   /// Links with something to do by themselves at some time.
   std::vector<VerbsLink*> timed;

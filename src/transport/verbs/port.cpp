@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <ranges>
 #include <span>
+#include <utility>
+
+#include "transport/verbs/device_distance.hpp"
 
 namespace hawser::transport::verbs {
 
@@ -34,31 +39,73 @@ bool keeps_write_order(std::string_view device) {
   return device.starts_with("softrdma") || device.starts_with("mlx");
 }
 
-/// An active port of DEVICE; the device's name is empty if there is none.
-Port open_active_port(ibv_device* device) {
+/// Of a port of SPEED and WIDTH, as the verbs number them: what a lane carries, times lanes.
+std::uint64_t bits_per_second(std::uint8_t speed, std::uint8_t width) {
+  constexpr std::uint64_t megabit = 1'000'000;
+  struct Lane {
+    std::uint8_t speed;
+    std::uint64_t megabits;
+  };
+  constexpr std::array<Lane, 8> lanes_of = {{{1, 2500},
+                                             {2, 5000},
+                                             {4, 10000},
+                                             {8, 10000},
+                                             {16, 14000},
+                                             {32, 25000},
+                                             {64, 50000},
+                                             {128, 100000}}};
+  constexpr std::array<std::pair<std::uint8_t, std::uint64_t>, 5> lanes = {
+      {{1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}}};
+  const auto lane = std::ranges::find(lanes_of, speed, &Lane::speed);
+  const auto count =
+      std::ranges::find(lanes, width, &std::pair<std::uint8_t, std::uint64_t>::first);
+  if (lane == lanes_of.end() || count == lanes.end()) return lanes_of.front().megabits * megabit;
+  return lane->megabits * count->second * megabit;
+}
+
+/// Port NUMBER of DEVICE in its CONTEXT; the device's name is empty if it is not active.
+Port open_port(ibv_device* device, Context opened, std::uint8_t number) {
+  Port port;
+  port.context = std::move(opened);
+  ibv_context* const context = port.context.get();
+  ibv_device_attr limits{};
+  ibv_port_attr attributes{};
+  if (context == nullptr || ibv_query_device(context, &limits) != 0 ||
+      ibv_query_port(context, number, &attributes) != 0 || attributes.state != IBV_PORT_ACTIVE)
+    return {};
+  port.number = number;
+  port.mtu = static_cast<std::uint8_t>(attributes.active_mtu);
+  port.lid = attributes.lid;
+  port.is_ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
+  port.bits_per_second = bits_per_second(attributes.active_speed, attributes.active_width);
+  port.gid_index = choose_gid(context, number, attributes);
+  port.protection_domain.reset(ibv_alloc_pd(context));
+  if (ibv_query_gid(context, number, port.gid_index, &port.gid) != 0 || !port.protection_domain)
+    return {};
+  port.device = ibv_get_device_name(device);
+  port.reads_max = static_cast<std::uint8_t>(std::clamp(limits.max_qp_rd_atom, 1, 16));
+  port.keeps_write_order = keeps_write_order(port.device);
+  return port;
+}
+
+/// Adds the active ports of DEVICE to PORTS, each with a context of its own, up to PORTS_MAX.
+void open_ports(ibv_device* device, std::vector<Port>& ports, std::size_t ports_max) {
   Context context(ibv_open_device(device));
   ibv_device_attr limits{};
-  if (!context || ibv_query_device(context.get(), &limits) != 0) return {};
-  for (std::uint8_t number = 1; number <= limits.phys_port_cnt; ++number) {
-    ibv_port_attr attributes{};
-    if (ibv_query_port(context.get(), number, &attributes) != 0) continue;
-    if (attributes.state != IBV_PORT_ACTIVE) continue;
-    Port port;
-    port.number = number;
-    port.mtu = static_cast<std::uint8_t>(attributes.active_mtu);
-    port.lid = attributes.lid;
-    port.is_ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
-    port.gid_index = choose_gid(context.get(), number, attributes);
-    if (ibv_query_gid(context.get(), number, port.gid_index, &port.gid) != 0) continue;
-    port.protection_domain.reset(ibv_alloc_pd(context.get()));
-    if (!port.protection_domain) continue;
-    port.context = std::move(context);
-    port.device = ibv_get_device_name(device);
-    port.reads_max = static_cast<std::uint8_t>(std::clamp(limits.max_qp_rd_atom, 1, 16));
-    port.keeps_write_order = keeps_write_order(port.device);
-    return port;
+  if (!context || ibv_query_device(context.get(), &limits) != 0) return;
+  for (std::uint8_t number = 1; number <= limits.phys_port_cnt && ports.size() < ports_max;
+       ++number) {
+    if (!context) context.reset(ibv_open_device(device));
+    Port port = open_port(device, std::move(context), number);
+    if (!port.device.empty()) ports.push_back(std::move(port));
   }
-  return {};
+}
+
+/// Whether NAME is in LIST, whose names have commas between them; an empty one has all.
+bool is_listed(std::string_view list, std::string_view name) {
+  if (list.empty()) return true;
+  return std::ranges::any_of(std::views::split(list, ','),
+                             [&](const auto part) { return std::ranges::equal(part, name); });
 }
 
 /// Before anything is registered. Kernels that give a child copies of registered pages need it not;
@@ -77,7 +124,7 @@ std::string names_of(std::span<ibv_device*> devices) {
 
 }  // namespace
 
-Result<Port> Port::open(const Settings& settings) {
+Result<std::vector<Port>> Port::open_all(const Settings& settings) {
   prepare_for_forks();
   int count = 0;
   const DeviceList list(ibv_get_device_list(&count));
@@ -87,17 +134,31 @@ Result<Port> Port::open(const Settings& settings) {
                              "driver, set verbs.adapter to softrdma",
                              std::strerror(errno)));
   const std::span<ibv_device*> devices(list.get(), static_cast<std::size_t>(count));
-  for (ibv_device* device : devices) {
-    if (!settings.device.empty() && settings.device != ibv_get_device_name(device)) continue;
-    if (Port port = open_active_port(device); !port.device.empty()) return port;
-  }
-  const std::string wanted = settings.device.empty()
-                                 ? "no RDMA device has"
-                                 : fmt::format("'{}' is not there or lacks", settings.device);
+  std::vector<ibv_device*> wanted(devices.begin(), devices.end());
+  std::erase_if(wanted, [&](ibv_device* device) {
+    return !is_listed(settings.device, ibv_get_device_name(device));
+  });
+  std::ranges::stable_sort(wanted, {}, [](ibv_device* device) { return distance_to(*device); });
+  std::vector<Port> ports;
+  const auto rails_max = static_cast<std::size_t>(settings.rails_max);
+  for (ibv_device* device : wanted)
+    if (ports.size() < rails_max) open_ports(device, ports, rails_max);
+  if (!ports.empty()) return ports;
+  const std::string missing = settings.device.empty()
+                                  ? "no RDMA device has"
+                                  : fmt::format("'{}' is not there or lacks", settings.device);
   return Error(ErrorClass::other,
                fmt::format("{} an active port (devices: {}); set verbs.device to one that has, or "
                            "verbs.adapter to softrdma",
-                           wanted, names_of(devices)));
+                           missing, names_of(devices)));
+}
+
+Result<Port> Port::open(const Settings& settings) {
+  Settings one = settings;
+  one.rails_max = 1;
+  auto ports = open_all(one);
+  if (!ports) return ports.take_error();
+  return std::move(ports->front());
 }
 
 Error refusal(std::string_view what) {

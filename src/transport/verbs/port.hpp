@@ -1,4 +1,4 @@
-// Port: an adapter's port that this process uses, opened.
+// Port: an adapter's port that this process uses, opened. Each that is used is a rail.
 //
 // Ownership: owns the context and its protection domain; what is made in it goes before it.
 // Errors:    say which device was wanted, what there is, and what would help.
@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "transport/verbs/handles.hpp"
@@ -31,10 +32,14 @@ struct Port {
   std::uint8_t gid_index = 0;
   ibv_gid gid{};
   bool is_ethernet = false;
+  std::uint64_t bits_per_second = 0;
   std::uint8_t reads_max = 1;      // RDMA reads of one queue pair that the adapter has under way
   bool keeps_write_order = false;  // the last bytes of an RDMA write are seen last
 
-  /// The port of SETTINGS: of the device that it names, or the first that is active.
+  /// The active ports of the devices that SETTINGS name, or of all: the nearest to this CPU first,
+  /// and no more than they allow; one at least.
+  static Result<std::vector<Port>> open_all(const Settings& settings);
+  /// The first of them.
   static Result<Port> open(const Settings& settings);
 
   /// Takes QUEUE_PAIR, a new one for datagrams or one that was reset, to where it receives what

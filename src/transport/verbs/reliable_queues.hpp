@@ -83,6 +83,10 @@ class ReliableQueues {
 
   [[nodiscard]] std::size_t inline_bytes_max() const { return inline_bytes_max_; }
 
+  /// A connection was given work that moves BYTES, whichever way.
+  void note_started(std::size_t bytes) { bytes_started_ += bytes; }
+  [[nodiscard]] std::uint64_t bytes_started() const { return bytes_started_; }
+
  private:
   static constexpr std::size_t priorities = 2;
   static constexpr int completions_per_poll_max = 16;
@@ -134,6 +138,7 @@ class ReliableQueues {
   std::uint32_t last_number_ = 0;
   Entry* last_ = nullptr;
   std::size_t inline_bytes_max_ = 0;
+  std::uint64_t bytes_started_ = 0;
   int completions_max_ = 0;
   std::uint32_t full_polls_ = 0;   // in a row
   std::uint32_t idle_polls_ = 0;   // likewise, without a connection

@@ -11,7 +11,8 @@ inline constexpr std::int64_t ring_slots_max = 64;
 
 struct Settings {
   std::string adapter = "auto";             // "auto", "hardware" or "softrdma"
-  std::string device;                       // by name; empty: the first with an active port
+  std::string device;                       // by name, with commas; empty: all with active ports
+  std::int64_t rails_max = 4;               // ports that are used
   std::int64_t ud_send_buffers = 64;        // for datagrams that were not acknowledged yet,
   std::int64_t ud_send_buffers_max = 4096;  // and up to so many where they are needed
   std::int64_t ud_queue_depth = 256;        // sendings under way

@@ -16,9 +16,11 @@
 
 namespace hawser::transport::verbs {
 
-/// A fabric of this process's own: its tests meet nobody else's.
+/// A fabric of this process's own, with four ports: its tests meet nobody else's.
 inline const bool has_own_fabric = [] {
   ::setenv("SOFTRDMA_FABRIC", ("verbs-test-" + std::to_string(::getpid())).c_str(), 1);
+  ::setenv("SOFTRDMA_DEVICES", "2", 1);
+  ::setenv("SOFTRDMA_PORTS", "2", 1);
   return true;
 }();
 

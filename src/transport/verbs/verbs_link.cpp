@@ -138,21 +138,20 @@ bool VerbsLink::post_frame(std::byte* frame, std::size_t bytes) {
   return post_datagram(frame, bytes, header_);
 }
 
-bool VerbsLink::post_parts(std::byte* frame, std::size_t bytes) {
-  SendBuffers::Note& note = SendBuffers::note_of(frame);
-  if (note.parts_id == 0) note.parts_id = ++parts_made_;
+/// Those of one frame have the same ID, also when they are sent again.
+bool VerbsLink::post_parts(std::span<const std::byte> frame, std::uint32_t id) {
   const std::size_t part_bytes_max = datagram_frame_bytes_max_ - sizeof(PartHeader);
   DatagramHeader header = header_;
   header.type = DatagramHeader::part;
-  for (std::size_t offset = 0; offset < bytes; offset += part_bytes_max) {
-    const std::size_t part_bytes = std::min(part_bytes_max, bytes - offset);
+  for (std::size_t offset = 0; offset < frame.size(); offset += part_bytes_max) {
+    const std::size_t part_bytes = std::min(part_bytes_max, frame.size() - offset);
     std::byte* const part = services_.reserve(sizeof(PartHeader) + part_bytes);
     if (part == nullptr) return false;
-    const PartHeader about{.id = note.parts_id,
+    const PartHeader about{.id = id,
                            .offset = static_cast<std::uint32_t>(offset),
-                           .total = static_cast<std::uint32_t>(bytes)};
+                           .total = static_cast<std::uint32_t>(frame.size())};
     std::memcpy(part, &about, sizeof(about));
-    std::memcpy(part + sizeof(about), frame + offset, part_bytes);
+    std::memcpy(part + sizeof(about), frame.data() + offset, part_bytes);
     const bool has_left = post_datagram(part, sizeof(about) + part_bytes, header);
     services_.buffers.release(part);
     if (!has_left) return false;
@@ -166,9 +165,25 @@ Link::Resent VerbsLink::resend(ChannelKind, std::byte* frame, std::size_t bytes,
   const bool is_carried = note.connection != 0 && connector_->carries(note.connection);
   if (is_carried && !may_be_damaged) return Resent::under_way;
   if (!is_carried) note.connection = 0;
-  const bool has_left =
-      bytes <= datagram_frame_bytes_max_ ? post_frame(frame, bytes) : post_parts(frame, bytes);
+  if (bytes <= datagram_frame_bytes_max_)
+    return post_frame(frame, bytes) ? Resent::sent : Resent::no_room;
+  if (note.parts_id == 0) note.parts_id = ++parts_made_;
+  return post_parts({frame, bytes}, note.parts_id) ? Resent::sent : Resent::no_room;
+}
+
+Link::Resent VerbsLink::send_copy(std::span<const std::byte> frame) {
+  if (frame.size() > datagram_frame_bytes_max_)
+    return post_parts(frame, ++parts_made_) ? Resent::sent : Resent::no_room;
+  std::byte* const copy = services_.reserve(frame.size());
+  if (copy == nullptr) return Resent::no_room;
+  std::ranges::copy(frame, copy);
+  const bool has_left = post_frame(copy, frame.size());
+  services_.buffers.release(copy);
   return has_left ? Resent::sent : Resent::no_room;
+}
+
+void VerbsLink::break_connection() {
+  if (Connection* const connection = open_connection()) connection->break_now();
 }
 
 void VerbsLink::release(ChannelKind, std::byte* frame) {

@@ -48,12 +48,19 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
   void commit(ChannelKind kind) override;
+  [[nodiscard]] Rail rail() const override { return services_.rail; }
+  [[nodiscard]] bool is_up() const override { return services_.is_up; }
+  [[nodiscard]] std::uint64_t bits_per_second() const override {
+    return services_.port.bits_per_second;
+  }
+  void break_connection() override;
   [[nodiscard]] bool may_lose_frames() const override { return true; }
   [[nodiscard]] std::uint32_t receive_window() const override;
   [[nodiscard]] std::uint32_t send_window() const override;
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
   Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes,
                 bool may_be_damaged) override;
+  Resent send_copy(std::span<const std::byte> frame) override;
   void release(ChannelKind kind, std::byte* frame) override;
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;
@@ -85,7 +92,7 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   [[nodiscard]] bool has_room(ChannelKind kind, std::size_t bytes);
   bool post_datagram(std::byte* frame, std::size_t bytes, const DatagramHeader& header);
   bool post_frame(std::byte* frame, std::size_t bytes);
-  bool post_parts(std::byte* frame, std::size_t bytes);
+  bool post_parts(std::span<const std::byte> frame, std::uint32_t id);
   void write_to_ring(Connection& connection, std::byte* frame, std::size_t bytes);
   void maybe_break(Connection& connection);
   void drop_fast_path();

@@ -14,6 +14,7 @@ namespace hawser::transport::verbs {
 
 namespace {
 
+constexpr std::string_view network = "verbs";
 constexpr std::size_t words_per_slab = 32;
 constexpr std::size_t word_slabs_max = 2048;
 
@@ -33,11 +34,33 @@ void drain(ibv_comp_channel* channel) {
 
 }  // namespace
 
+Result<std::vector<std::unique_ptr<VerbsTransport>>> VerbsTransport::open_all(
+    const Environment& environment, const Settings& settings) {
+  auto ports = Port::open_all(settings);
+  if (!ports) return ports.take_error();
+  std::vector<std::unique_ptr<VerbsTransport>> transports;
+  for (Port& port : *ports) {
+    auto transport =
+        open(environment, settings, std::move(port), static_cast<std::uint8_t>(transports.size()));
+    // Without further ones it goes as well.
+    if (!transport && !transports.empty()) break;
+    if (!transport) return transport.take_error();
+    transports.push_back(std::move(*transport));
+  }
+  return transports;
+}
+
 Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(const Environment& environment,
                                                              const Settings& settings) {
-  Result<Port> opened = Port::open(settings);
-  if (!opened) return opened.take_error();
-  auto port = std::make_unique<Port>(std::move(*opened));  // queues refer to it
+  auto port = Port::open(settings);
+  if (!port) return port.take_error();
+  return open(environment, settings, std::move(*port), 0);
+}
+
+Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(const Environment& environment,
+                                                             const Settings& settings, Port opened,
+                                                             std::uint8_t rail) {
+  auto port = std::make_unique<Port>(std::move(opened));  // queues refer to it
   CompletionChannel channel = make_channel(*port);
   CompletionChannel departures = settings.tells_departures ? make_channel(*port) : nullptr;
   if (!channel || (settings.tells_departures && !departures))
@@ -47,16 +70,19 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(const Environment& 
   if (!woken_by) return woken_by.take_error();
   std::unique_ptr<VerbsTransport> transport(
       new VerbsTransport(environment, std::move(port), std::move(channel), std::move(departures),
-                         std::move(*woken_by), settings));
+                         std::move(*woken_by), settings, rail));
   HAWSER_TRY(transport->open_datagrams());
   return transport;
 }
 
 VerbsTransport::VerbsTransport(Environment environment, std::unique_ptr<Port> port,
                                CompletionChannel channel, CompletionChannel departures,
-                               platform::DescriptorSet woken_by, const Settings& settings)
+                               platform::DescriptorSet woken_by, const Settings& settings,
+                               std::uint8_t rail)
     : environment_(std::move(environment)),
       settings_(settings),
+      name_(rail == 0 ? std::string(network) : fmt::format("{}.{}", network, rail)),
+      rail_(rail),
       port_(std::move(port)),
       channel_(std::move(channel)),
       departures_(std::move(departures)),
@@ -79,12 +105,13 @@ VerbsTransport::~VerbsTransport() {
 }
 
 Result<void> VerbsTransport::open_datagrams() {
-  auto datagrams =
-      Datagrams::open({*port_, channel_.get(), buffers_, *environment_.ledger}, settings_);
+  auto datagrams = Datagrams::open(
+      {*port_, channel_.get(), buffers_, *environment_.ledger, rail_ == 0}, settings_);
   if (!datagrams) return datagrams.take_error();
   datagrams_ = std::move(*datagrams);
   services_ = std::make_unique<LinkServices>(LinkServices{
       .self = environment_.self,
+      .rail = {network, rail_},
       .port = *port_,
       .settings = settings_,
       .sink = *environment_.sink,
@@ -159,6 +186,7 @@ Result<std::span<const std::byte>> VerbsTransport::address() {
 }
 
 VerbsLink& VerbsTransport::make_link(const Identity& peer, std::uint64_t expected_token) {
+  datagrams_->expect_many();
   const DatagramHeader header{.mtu = port_->mtu,
                               .index = environment_.self.index,
                               .epoch = environment_.self.epoch,
@@ -187,6 +215,9 @@ bool VerbsTransport::progress() {
   moved |= poll_connections();
   if (services_->zero_copy && !services_->zero_copy->is_idle())
     moved |= services_->zero_copy->poll(environment_.clock());
+  rounds_since_look_ += moved ? 1 : rounds_of_idle_one;
+  if (rounds_since_look_ >= rounds_per_look) [[unlikely]]
+    take_events();
   if (!services_->ending.empty() && !moved) [[unlikely]]
     moved = end_connections();
   if (!services_->timed.empty()) [[unlikely]]
@@ -196,18 +227,34 @@ bool VerbsTransport::progress() {
   return moved;
 }
 
+void VerbsTransport::take_events() {
+  rounds_since_look_ = 0;
+  events_.take([this](const ibv_async_event& event) {
+    const auto is_ours = [&] { return event.element.port_num == port_->number; };
+    if (event.event_type == IBV_EVENT_PORT_ERR && is_ours()) set_up(false);
+    if (event.event_type == IBV_EVENT_PORT_ACTIVE && is_ours()) set_up(true);
+    if (event.event_type == IBV_EVENT_DEVICE_FATAL) set_up(false);
+    if (services_->reliable) services_->reliable->on_event(event);
+  });
+}
+
+void VerbsTransport::set_up(bool is_up) {
+  if (std::exchange(services_->is_up, is_up) == is_up) return;
+  for (const auto& [peer, link] : links_) environment_.sink->on_link_state(*link);
+}
+
+transport::Transport::Traffic VerbsTransport::traffic() const {
+  return {.by = fmt::format("port {} of {}", port_->number, port_->device),
+          .bytes_sent = datagrams_->bytes_sent() +
+                        (services_->reliable ? services_->reliable->bytes_started() : 0)};
+}
+
 bool VerbsTransport::poll_connections() {
   if (!services_->reliable) return false;
   const bool moved = services_->reliable->poll();
   if (services_->reliable->is_pressed()) [[unlikely]]
     take_events();
   return poll_rings() || moved;
-}
-
-void VerbsTransport::take_events() {
-  events_.take([this](const ibv_async_event& event) {
-    if (services_->reliable) services_->reliable->on_event(event);
-  });
 }
 
 bool VerbsTransport::poll_rings() {
@@ -242,6 +289,7 @@ void VerbsTransport::arm() {
   drain(channel_.get());
   if (departures_) drain(departures_.get());
   take_events();
+  rounds_since_look_ = rounds_per_look;  // whatever wakes us may be one
   datagrams_->arm();
   if (services_->reliable) services_->reliable->arm();
   if (services_->zero_copy) services_->zero_copy->arm();

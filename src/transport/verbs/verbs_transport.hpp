@@ -1,4 +1,5 @@
-// VerbsTransport: peers reached through an RDMA adapter's queue pairs.
+// VerbsTransport: peers reached through the queue pairs of one port of an RDMA adapter. A process
+// has one for each port that it uses, a rail.
 //
 // At start there is one datagram queue pair, and nothing per peer: whoever knows its address can
 // send to it, and is answered at the address that its datagram came from. So `ud_send` is there as
@@ -11,7 +12,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "memory/ledger/ledger.hpp"
 #include "memory/registration/memory_events.hpp"
@@ -35,12 +38,18 @@ class VerbsTransport final : public Transport {
     Sink* sink;
     std::function<std::uint64_t()> clock;  // nanoseconds
   };
+  /// One for each port that SETTINGS allow, in the order of their rails; one at least.
+  static Result<std::vector<std::unique_ptr<VerbsTransport>>> open_all(
+      const Environment& environment, const Settings& settings);
+  /// The first of them.
   static Result<std::unique_ptr<VerbsTransport>> open(const Environment& environment,
                                                       const Settings& settings);
 
   ~VerbsTransport() override;
 
-  [[nodiscard]] std::string_view name() const override { return "verbs"; }
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] transport::Rail rail() const override { return services_->rail; }
+  [[nodiscard]] Traffic traffic() const override;
   Result<std::span<const std::byte>> address() override;
   Result<Link*> connect(const Identity& peer, std::span<const std::byte> address) override;
   bool progress() override;
@@ -68,10 +77,17 @@ class VerbsTransport final : public Transport {
   static constexpr std::uint64_t look_ns = 50'000'000;
   /// Rounds of progress after which a process that slept counts as awake.
   static constexpr std::uint32_t rounds_if_awake = 256;
+  /// Rounds of progress after which events are looked for, which is a call of the system; sooner
+  /// by so much if nothing arrives.
+  static constexpr std::uint32_t rounds_per_look = 1U << 16;
+  static constexpr std::uint32_t rounds_of_idle_one = 32;
 
+  static Result<std::unique_ptr<VerbsTransport>> open(const Environment& environment,
+                                                      const Settings& settings, Port port,
+                                                      std::uint8_t rail);
   VerbsTransport(Environment environment, std::unique_ptr<Port> port, CompletionChannel channel,
                  CompletionChannel departures, platform::DescriptorSet woken_by,
-                 const Settings& settings);
+                 const Settings& settings, std::uint8_t rail);
   Result<void> open_datagrams();
   memory::RegistrationCache& registrations();
   void make_registrations();
@@ -82,6 +98,7 @@ class VerbsTransport final : public Transport {
   VerbsLink* link_of(const DatagramHeader& header, const ReceivedDatagram& datagram);
   bool poll_connections();
   void take_events();
+  void set_up(bool is_up);
   bool poll_rings();
   bool serve_links();
   bool end_connections();
@@ -89,6 +106,8 @@ class VerbsTransport final : public Transport {
 
   const Environment environment_;
   const Settings settings_;
+  const std::string name_;
+  const std::uint8_t rail_;
   const std::unique_ptr<Port> port_;
   const CompletionChannel channel_;
   const CompletionChannel departures_;  // null: channel_ tells of them as well
@@ -105,7 +124,8 @@ class VerbsTransport final : public Transport {
   PortAddress address_;
   std::unordered_map<Identity, std::unique_ptr<VerbsLink>> links_;
   bool said_asleep_ = false;
-  std::uint32_t rounds_awake_ = 0;  // of progress since
+  std::uint32_t rounds_awake_ = 0;       // of progress since
+  std::uint32_t rounds_since_look_ = 0;  // for events
   std::uint64_t dropped_ = 0;
 };
 

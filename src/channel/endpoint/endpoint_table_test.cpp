@@ -1,0 +1,213 @@
+// Two processes over a network of two rails.
+#include "channel/endpoint/endpoint_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include "channel/endpoint/fake_rails.hpp"
+
+namespace hawser::channel {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+class Handler final : public FrameHandler {
+ public:
+  void on_frame(Endpoint&, ChannelKind, std::span<const std::byte> frame) override {
+    std::uint32_t number = 0;
+    std::memcpy(&number, frame.data() + sizeof(FramePrefix), sizeof(number));
+    numbers.push_back(number);
+  }
+  bool on_turn(void*) override { return true; }
+  void on_lost(Endpoint&) override {}
+  void on_operation_done(Endpoint&, std::uint64_t, bool) override {}
+  void on_clearance(Endpoint&, std::uint64_t, const transport::Clearance&) override {}
+
+  std::vector<std::uint32_t> numbers;
+};
+
+Policy make_policy(const PolicySettings& settings) {
+  auto policy = Policy::parse(settings, {.ranks = 2, .oversubscribed = false});
+  return std::move(*policy);
+}
+
+struct End {
+  End(FakeNetwork& network, FakeBootstrap::Directory& directory, std::uint32_t index,
+      std::uint8_t rails, std::uint64_t& now_ns)
+      : bootstrap(directory, index),
+        table({{1, index, 0},
+               &bootstrap,
+               &ledger,
+               &policy,
+               settings,
+               0,
+               assurance,
+               {},
+               [&now_ns] { return now_ns; }}),
+        alone(nobody, index, 0, table) {
+    table.set_handler(handler);
+    table.set_self_transport(alone);
+    EXPECT_TRUE(policy.set_ud_max(512).ok());
+    for (std::uint8_t rail = 0; rail < rails; ++rail) {
+      auto& made =
+          transports.emplace_back(std::make_unique<FakeTransport>(network, index, rail, table));
+      EXPECT_TRUE(bootstrap.publish(made->name(), *made->address()).ok());
+      table.add_transport(*made);
+    }
+  }
+  ~End() { table.give_frames_back(); }
+
+  PolicySettings settings;
+  AssuranceSettings assurance;
+  memory::Ledger ledger;
+  Policy policy = make_policy(settings);
+  Handler handler;
+  FakeBootstrap bootstrap;
+  EndpointTable table;
+  FakeNetwork nobody;
+  FakeTransport alone;
+  std::vector<std::unique_ptr<FakeTransport>> transports;
+};
+
+class TwoRails : public ::testing::Test {
+ protected:
+  /// Sends the next COUNT frames, while time passes.
+  void send(std::uint32_t count) {
+    Endpoint& peer = a.table.find_or_make(b.bootstrap.placement().self);
+    const std::uint32_t end = sent + count;
+    for (int rounds = 0; sent < end && rounds < 100'000; ++rounds) {
+      const bool has_left =
+          peer.is_open() && peer.try_send(peer.frame_channel(), 1, Sequencing::ordered,
+                                          sizeof(FramePrefix) + sizeof(sent), [&](std::byte* body) {
+                                            std::memcpy(body, &sent, sizeof(sent));
+                                          });
+      if (has_left) ++sent;
+      step();
+    }
+    ASSERT_EQ(sent, end);
+  }
+  void step() {
+    now += ms / 10;
+    a.table.progress();
+    b.table.progress();
+  }
+  void pass(std::uint64_t time_ns) {
+    for (const std::uint64_t until = now + time_ns; now < until;) step();
+  }
+  void expect_all_arrived() {
+    for (int rounds = 0; b.handler.numbers.size() < sent && rounds < 100'000; ++rounds) step();
+    ASSERT_EQ(b.handler.numbers.size(), sent);
+    for (std::uint32_t number = 0; number < sent; ++number)
+      ASSERT_EQ(b.handler.numbers[number], number) << "in order, and once";
+    pass(50 * ms);
+    EXPECT_TRUE(a.table.is_drained() && b.table.is_drained());
+  }
+
+  std::uint64_t now = ms;
+  FakeNetwork network;
+  FakeBootstrap::Directory directory;
+  End a{network, directory, 0, 2, now};
+  End b{network, directory, 1, 2, now};
+  std::uint32_t sent = 0;
+};
+
+TEST_F(TwoRails, TheFirstIsUsedAndTheOtherOneNotEvenConnected) {
+  send(100);
+  expect_all_arrived();
+  EXPECT_EQ(network.rails[1].frames, 0U);
+  EXPECT_FALSE(a.transports[1]->has_link(1));
+}
+
+TEST_F(TwoRails, WhenAPortGoesDownItsFramesGoOnByTheOtherRail) {
+  send(20);
+  network.rails[0].is_cut = true;  // what leaves now is lost
+  send(8);
+  a.transports[0]->set_up(false);
+  EXPECT_EQ(a.transports[0]->link(1).broken, 1);
+  send(30);
+  expect_all_arrived();
+  EXPECT_GE(a.transports[1]->link(1).copies, 8);
+  EXPECT_GE(network.rails[1].frames, 38U);
+}
+
+TEST_F(TwoRails, APortThatComesBackIsUsedAgain) {
+  send(5);
+  a.transports[0]->set_up(false);
+  send(20);
+  a.transports[0]->set_up(true);
+  expect_all_arrived();
+  const std::size_t before = network.rails[1].frames;
+  send(20);
+  expect_all_arrived();
+  EXPECT_EQ(network.rails[1].frames, before);
+  EXPECT_EQ(a.transports[1]->link(1).broken, 0) << "there it may still arrive";
+}
+
+TEST_F(TwoRails, ARailThatIsSilentWithoutAnEventIsTakenOutForAWhile) {
+  send(20);
+  network.rails[0].is_cut = true;
+  send(40);
+  expect_all_arrived();
+  const std::size_t by_first = network.rails[0].frames;
+  const std::size_t by_other = network.rails[1].frames;
+  EXPECT_GE(by_other, 40U);
+  network.rails[0].is_cut = false;
+  send(20);
+  EXPECT_LE(network.rails[0].frames, by_first + 1) << "it is suspect for a second";
+  pass(2 * Rails::suspect_ns);
+  const std::size_t before = network.rails[0].frames;
+  send(20);
+  expect_all_arrived();
+  EXPECT_GE(network.rails[0].frames, before + 20) << "then it has another chance";
+}
+
+TEST_F(TwoRails, ThePortOfThePeerMayBeTheOneThatIsDown) {
+  send(20);
+  b.transports[0]->set_up(false);
+  send(40);
+  expect_all_arrived();
+  EXPECT_GE(network.rails[1].frames, 40U);
+}
+
+TEST_F(TwoRails, ABusyPeerIsNotTakenForAFailedRail) {
+  send(10);
+  for (int i = 0; i < 1000; ++i) {  // 100 ms
+    now += ms / 10;
+    a.table.progress();
+    Endpoint& peer = *a.table.find(b.bootstrap.placement().self);
+    const bool has_left = peer.try_send(
+        peer.frame_channel(), 1, Sequencing::ordered, sizeof(FramePrefix) + sizeof(sent),
+        [&](std::byte* body) { std::memcpy(body, &sent, sizeof(sent)); });
+    if (has_left) ++sent;
+  }
+  expect_all_arrived();
+  EXPECT_EQ(a.transports[0]->link(1).broken, 0);
+  EXPECT_EQ(a.table.find(b.bootstrap.placement().self)->link().rail_number, 0);
+}
+
+TEST(OneRail, RepeatsUntilItsPortIsUp) {
+  std::uint64_t now = ms;
+  FakeNetwork network;
+  FakeBootstrap::Directory directory;
+  End a(network, directory, 0, 2, now);
+  End b(network, directory, 1, 1, now);
+  Endpoint& peer = a.table.find_or_make(b.bootstrap.placement().self);
+  a.transports[0]->set_up(false);
+  const auto step = [&] {
+    now += ms;
+    a.table.progress();
+    b.table.progress();
+  };
+  const std::uint32_t number = 7;
+  ASSERT_TRUE(peer.try_send(ChannelKind::ud_send, 1, Sequencing::ordered,
+                            sizeof(FramePrefix) + sizeof(number),
+                            [&](std::byte* body) { std::memcpy(body, &number, sizeof(number)); }));
+  for (int i = 0; i < 100; ++i) step();
+  EXPECT_TRUE(b.handler.numbers.empty());
+  EXPECT_FALSE(peer.is_lost());
+  a.transports[0]->set_up(true);
+  for (int i = 0; i < 3000; ++i) step();
+  EXPECT_EQ(b.handler.numbers, std::vector<std::uint32_t>{7});
+}
+
+}  // namespace
+}  // namespace hawser::channel

@@ -1,0 +1,200 @@
+// A network of several rails for tests: datagrams between processes of one program, which a test
+// loses by taking a port down, with or without an event, or by cutting a rail.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bootstrap/bootstrap.hpp"
+#include "transport/transport.hpp"
+
+namespace hawser::channel {
+
+class FakeTransport;
+
+/// The rails: who is at them, and whether they carry anything.
+struct FakeNetwork {
+  struct RailState {
+    std::map<std::uint32_t, FakeTransport*> ends;
+    bool is_cut = false;
+    std::size_t frames = 0;  // that arrived
+  };
+  std::array<RailState, transport::rails_max> rails;
+};
+
+class FakeLink final : public transport::Link {
+ public:
+  FakeLink(FakeTransport& own, std::uint32_t peer) : own_(own), peer_(peer) {
+    channels_.add(transport::ChannelKind::ud_send);
+  }
+  ~FakeLink() override { EXPECT_TRUE(kept_.empty()) << "every frame is released where it is kept"; }
+
+  [[nodiscard]] transport::ChannelSet possible_channels() const override {
+    return {transport::ChannelKind::ud_send};
+  }
+  [[nodiscard]] std::size_t frame_bytes_max(transport::ChannelKind) const override { return 1024; }
+  std::byte* reserve(transport::ChannelKind, std::size_t bytes) override {
+    return kept_.emplace_back(std::vector<std::byte>(bytes)).data();
+  }
+  void commit(transport::ChannelKind) override { send(kept_.back()); }
+  [[nodiscard]] transport::Rail rail() const override;
+  [[nodiscard]] bool is_up() const override;
+  void break_connection() override { ++broken; }
+  [[nodiscard]] bool may_lose_frames() const override { return true; }
+  bool send_once(transport::ChannelKind, std::span<const std::byte> frame) override {
+    send(frame);
+    return true;
+  }
+  Resent resend(transport::ChannelKind, std::byte* frame, std::size_t bytes,
+                bool /*may_be_damaged*/) override {
+    EXPECT_TRUE(keeps(frame));
+    send({frame, bytes});
+    return Resent::sent;
+  }
+  Resent send_copy(std::span<const std::byte> frame) override {
+    EXPECT_FALSE(keeps(frame.data()));
+    ++copies;
+    send(frame);
+    return Resent::sent;
+  }
+  void release(transport::ChannelKind, std::byte* frame) override {
+    EXPECT_TRUE(keeps(frame));
+    std::erase_if(kept_, [&](const auto& each) { return each.data() == frame; });
+  }
+  bool ask(transport::ChannelKind) override { return false; }
+  bool give_back(transport::ChannelKind) override { return false; }
+  bool recall(transport::ChannelKind) override { return false; }
+  [[nodiscard]] bool is_away() const override { return false; }
+  std::int64_t get(std::span<const transport::MemoryPiece>,
+                   std::span<const transport::MemoryPiece>) override {
+    return -1;
+  }
+
+  int broken = 0;
+  int copies = 0;
+
+ private:
+  void send(std::span<const std::byte> frame);
+  [[nodiscard]] bool keeps(const std::byte* frame) const {
+    return std::ranges::any_of(kept_, [&](const auto& each) { return each.data() == frame; });
+  }
+
+  FakeTransport& own_;
+  const std::uint32_t peer_;
+  std::deque<std::vector<std::byte>> kept_;
+};
+
+class FakeTransport final : public transport::Transport {
+ public:
+  FakeTransport(FakeNetwork& network, std::uint32_t index, std::uint8_t rail, transport::Sink& sink)
+      : state_(network.rails.at(rail)),
+        index_(index),
+        rail_(rail),
+        name_(rail == 0 ? "fake" : "fake." + std::to_string(rail)),
+        sink_(sink) {
+    state_.ends[index] = this;
+  }
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] transport::Rail rail() const override { return {"fake", rail_}; }
+  transport::Result<std::span<const std::byte>> address() override {
+    return std::as_bytes(std::span(&index_, 1));
+  }
+  transport::Result<transport::Link*> connect(const transport::Identity& peer,
+                                              std::span<const std::byte>) override {
+    return &link(peer.index);
+  }
+  bool progress() override {
+    if (inbox_.empty()) return false;
+    const auto [from, frame] = std::move(inbox_.front());
+    inbox_.pop_front();
+    const bool is_new = !links_.contains(from);
+    FakeLink& by = link(from);
+    if (is_new) {
+      sink_.on_link(by, {1, from, 0});
+      sink_.on_channels_changed(by);
+    }
+    ++state_.frames;
+    sink_.on_frame(by, transport::ChannelKind::ud_send, frame);
+    return true;
+  }
+  [[nodiscard]] bool is_drained() const override { return true; }
+  void leave() override {}
+  void come_back() override {}
+
+  void set_up(bool is_up) {
+    is_up_ = is_up;
+    for (const auto& [peer, each] : links_) sink_.on_link_state(*each);
+  }
+  [[nodiscard]] bool is_up() const { return is_up_; }
+  [[nodiscard]] FakeLink& link(std::uint32_t peer) {
+    auto& known = links_[peer];
+    if (!known) known = std::make_unique<FakeLink>(*this, peer);
+    return *known;
+  }
+  [[nodiscard]] bool has_link(std::uint32_t peer) const { return links_.contains(peer); }
+  void send(std::uint32_t to, std::span<const std::byte> frame) {
+    FakeTransport& end = *state_.ends.at(to);
+    if (state_.is_cut || !is_up_ || !end.is_up_) return;
+    end.inbox_.emplace_back(index_, std::vector<std::byte>(frame.begin(), frame.end()));
+  }
+
+ private:
+  FakeNetwork::RailState& state_;
+  const std::uint32_t index_;
+  const std::uint8_t rail_;
+  const std::string name_;
+  transport::Sink& sink_;
+  bool is_up_ = true;
+  std::map<std::uint32_t, std::unique_ptr<FakeLink>> links_;
+  std::deque<std::pair<std::uint32_t, std::vector<std::byte>>> inbox_;
+};
+
+inline transport::Rail FakeLink::rail() const { return own_.rail(); }
+inline bool FakeLink::is_up() const { return own_.is_up(); }
+inline void FakeLink::send(std::span<const std::byte> frame) { own_.send(peer_, frame); }
+
+/// Addresses that all processes of a test see at once.
+class FakeBootstrap final : public bootstrap::Bootstrap {
+ public:
+  using Directory = std::map<std::pair<std::uint32_t, std::string>, std::vector<std::byte>>;
+  FakeBootstrap(Directory& directory, std::uint32_t index) : directory_(directory) {
+    placement_.self = {1, index, 0};
+    placement_.size = 2;
+  }
+  [[nodiscard]] const bootstrap::Placement& placement() const override { return placement_; }
+  bootstrap::Result<void> publish(std::string_view key, std::span<const std::byte> value) override {
+    directory_[{placement_.self.index, std::string(key)}].assign(value.begin(), value.end());
+    return {};
+  }
+  bootstrap::Result<std::optional<std::vector<std::byte>>> look_up(std::uint32_t index,
+                                                                   std::string_view key) override {
+    const auto found = directory_.find({index, std::string(key)});
+    if (found == directory_.end()) return std::optional<std::vector<std::byte>>();
+    return std::optional(found->second);
+  }
+  [[nodiscard]] std::optional<HostMemory> host_memory() const override { return std::nullopt; }
+  [[nodiscard]] std::optional<std::uint32_t> local_rank_of(std::uint32_t) const override {
+    return std::nullopt;
+  }
+  void arrive_at_end() override {}
+  [[nodiscard]] bool have_all_arrived_at_end() const override { return true; }
+  void report_initialized() override {}
+  void report_finalized() override {}
+  [[noreturn]] void abort(int, std::string_view) override { std::abort(); }
+
+ private:
+  Directory& directory_;
+  bootstrap::Placement placement_;
+};
+
+}  // namespace hawser::channel
