@@ -234,6 +234,9 @@ class Link {
                         bool /*may_be_damaged*/) {
     return Resent::no_room;
   }
+  /// Such a FRAME is on its way by a channel that loses nothing, or that broke and whose frames
+  /// Sink::on_undelivered is about to name: it is not settled yet what the frame will say.
+  [[nodiscard]] virtual bool is_under_way(std::byte* /*frame*/) const { return false; }
   /// Sends a copy of a FRAME that was committed to another link to this peer, and that stays there,
   /// by a channel that may lose it.
   virtual Resent send_copy(std::span<const std::byte> /*frame*/) { return Resent::no_room; }

@@ -136,8 +136,10 @@ bool Endpoint::send_again(const delivery::SentFrame& sent) {
   if (sent.frame != nullptr) {
     Link& keeper = *link(sent.rail);
     const bool is_used = &keeper == link_ || rails_->is_usable(sent.rail);
-    resent = is_used ? keeper.resend(kind, sent.frame, sent.bytes, is_checked(kind))
-                     : link_->send_copy({sent.frame, sent.bytes});
+    if (is_used)
+      resent = keeper.resend(kind, sent.frame, sent.bytes, is_checked(kind));
+    else if (!keeper.is_under_way(sent.frame))
+      resent = link_->send_copy({sent.frame, sent.bytes});
   }
   // What is under way will arrive; what the peer says of it may have been lost.
   if (resent == Link::Resent::under_way) return send_unnumbered(ControlClass::question, {});

@@ -129,6 +129,22 @@ TEST_F(TwoRails, WhenAPortGoesDownItsFramesGoOnByTheOtherRail) {
   EXPECT_GE(network.rails[1].frames, 38U);
 }
 
+TEST_F(TwoRails, NothingIsCopiedThatABrokenConnectionMayYetMakeVoid) {
+  send(20);
+  pass(50 * ms);
+  FakeLink& first = a.transports[0]->link(1);
+  first.has_connection = true;
+  network.rails[0].is_cut = true;
+  send(8);
+  a.transports[0]->set_up(false);
+  pass(500 * ms);
+  EXPECT_EQ(a.transports[1]->link(1).copies, 0);
+  first.has_connection = false;  // it has ended
+  a.table.on_undelivered(first, {ChannelKind::ud_send});
+  expect_all_arrived();
+  EXPECT_GE(a.transports[1]->link(1).copies, 8);
+}
+
 TEST_F(TwoRails, APortThatComesBackIsUsedAgain) {
   send(5);
   a.transports[0]->set_up(false);

@@ -60,6 +60,7 @@ class FakeLink final : public transport::Link {
     send({frame, bytes});
     return Resent::sent;
   }
+  [[nodiscard]] bool is_under_way(std::byte* /*frame*/) const override { return has_connection; }
   Resent send_copy(std::span<const std::byte> frame) override {
     EXPECT_FALSE(keeps(frame.data()));
     ++copies;
@@ -81,6 +82,7 @@ class FakeLink final : public transport::Link {
 
   int broken = 0;
   int copies = 0;
+  bool has_connection = false;  // that carries all its frames
 
  private:
   void send(std::span<const std::byte> frame);

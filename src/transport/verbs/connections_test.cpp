@@ -137,8 +137,8 @@ TEST(VerbsConnection, WhatABrokenOneCarriedGoesByDatagrams) {
   pair.connect();
   const std::size_t largest = pair.there->frame_bytes_max(rc);
   std::byte* const short_one = send(*pair.there, rc, 100, 1);
-  EXPECT_EQ(pair.there->resend(rc, short_one, 100, false), Link::Resent::sent)
-      << "it is broken already";
+  EXPECT_EQ(pair.there->resend(rc, short_one, 100, false), Link::Resent::under_way)
+      << "that it is broken has not been told yet";
   std::byte* const long_one = pair.there->reserve(rc, largest);
   ASSERT_NE(long_one, nullptr);
   make_frame({long_one, largest}, 2);
@@ -150,6 +150,7 @@ TEST(VerbsConnection, WhatABrokenOneCarriedGoesByDatagrams) {
   EXPECT_EQ(pair.a.sink.given_back, 1);
   EXPECT_EQ(pair.b.sink.given_back, 1);
   pair.b.sink.arrivals.clear();
+  EXPECT_FALSE(pair.there->is_under_way(short_one));
   EXPECT_EQ(pair.there->resend(rc, short_one, 100, false), Link::Resent::sent);
   EXPECT_EQ(pair.there->resend(rc, long_one, largest, false), Link::Resent::sent);
   settle(pair.a, pair.b);

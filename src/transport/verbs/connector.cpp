@@ -141,8 +141,12 @@ void Connector::finish_ending() {
 }
 
 bool Connector::carries(std::uint32_t number) const {
-  return (connection_ && connection_->number() == number && !connection_->is_broken()) ||
+  return (connection_ && connection_->number() == number) ||
          (ending_ && ending_->number() == number && !ending_->is_broken());
+}
+
+void Connector::break_connection() {
+  if (connection_ && (is_open_ || is_draining_)) connection_->break_now();
 }
 
 void Connector::stop(std::uint32_t number) {

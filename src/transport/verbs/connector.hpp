@@ -65,8 +65,11 @@ class Connector {
   [[nodiscard]] std::uint32_t receive_window() const {
     return connection_ ? connection_->receive_window() : ~std::uint32_t{0};
   }
-  /// What was sent by the connection of this NUMBER is on its way or has arrived.
+  /// What was sent by the connection of this NUMBER is on its way or has arrived, or the listener
+  /// is about to hear that it broke: which frames say nothing is settled when it has ended.
   [[nodiscard]] bool carries(std::uint32_t number) const;
+  /// Breaks a connection that was open, though it may be about to close.
+  void break_connection();
   /// Breaks the connection of this NUMBER, if there is one; then nothing comes by it any more.
   void stop(std::uint32_t number);
   /// When serve() has something to do: 0 at once, never_ns not at all.

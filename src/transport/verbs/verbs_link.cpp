@@ -159,10 +159,15 @@ bool VerbsLink::post_parts(std::span<const std::byte> frame, std::uint32_t id) {
   return true;
 }
 
+bool VerbsLink::is_under_way(std::byte* frame) const {
+  const SendBuffers::Note& note = SendBuffers::note_of(frame);
+  return note.connection != 0 && connector_->carries(note.connection);
+}
+
 Link::Resent VerbsLink::resend(ChannelKind, std::byte* frame, std::size_t bytes,
                                bool may_be_damaged) {
   SendBuffers::Note& note = SendBuffers::note_of(frame);
-  const bool is_carried = note.connection != 0 && connector_->carries(note.connection);
+  const bool is_carried = is_under_way(frame);
   if (is_carried && !may_be_damaged) return Resent::under_way;
   if (!is_carried) note.connection = 0;
   if (bytes <= datagram_frame_bytes_max_)
@@ -183,7 +188,7 @@ Link::Resent VerbsLink::send_copy(std::span<const std::byte> frame) {
 }
 
 void VerbsLink::break_connection() {
-  if (Connection* const connection = open_connection()) connection->break_now();
+  if (connector_) connector_->break_connection();
 }
 
 void VerbsLink::release(ChannelKind, std::byte* frame) {

@@ -60,6 +60,7 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
   Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes,
                 bool may_be_damaged) override;
+  [[nodiscard]] bool is_under_way(std::byte* frame) const override;
   Resent send_copy(std::span<const std::byte> frame) override;
   void release(ChannelKind kind, std::byte* frame) override;
   bool ask(ChannelKind kind) override;
