@@ -163,9 +163,9 @@ def overlap(bench):
     for transport, reached_by in TRANSPORTS.items():
         for mode in PROGRESS:
             for side in ("sender", "receiver"):
-                for size in (1 << 20, 4 << 20):
+                for size in (1 << 20, 4 << 20, 16 << 20):
                     variables = reached_by | {"HAWSER_WAIT_PROGRESS": mode}
-                    for _, (_, hidden) in bench.results(2, "overlap", side, size,
+                    for _, (_, hidden, *_) in bench.results(2, "overlap", side, size,
                                                         variables=variables):
                         yield Figure(f"{transport}, {mode}, {side}, {human(size)}", hidden, "%",
                                      90 if "thread" in mode else None, is_least=True)

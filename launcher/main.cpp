@@ -49,8 +49,8 @@ Result<void> raise_descriptor_limit(std::uint32_t ranks, rlimit* before) {
 }
 
 int run(const Options& options) {
-  const Result<void> fitting = check_parameters(options);
-  if (!fitting) return refuse(code_usage, fitting.error().sentence());
+  const Result<JobParameters> parameters = read_parameters(options);
+  if (!parameters) return refuse(code_usage, parameters.error().sentence());
   const std::uint32_t ranks = options.processes();
   rlimit descriptors{};
   const Result<void> raised = raise_descriptor_limit(ranks, &descriptors);
@@ -62,7 +62,8 @@ int run(const Options& options) {
                                      .host_cores = platform::granted_cores()});
   if (!segment) return refuse(code_no_resources, segment.error().sentence());
   const SignalSource signals;
-  Job job(options, *segment, bind_ranks(options.bind_to, ranks), signals, descriptors);
+  Job job(options, *segment, bind_ranks(options.bind_to, ranks, parameters->busy_threads), signals,
+          descriptors);
   return job.run();
 }
 

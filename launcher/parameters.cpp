@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "session/configuration.hpp"
 #include "session/settings.hpp"
 
@@ -17,7 +19,8 @@ Environment environment_of(const Program& program, const Options& options) {
   return environment;
 }
 
-Result<void> check_parameters(const Options& options) {
+Result<JobParameters> read_parameters(const Options& options) {
+  JobParameters parameters;
   for (const Program& program : options.programs) {
     // From another directory a relative HAWSER_CONFIG names another file; its ranks will see.
     if (!program.directory.empty()) continue;
@@ -26,8 +29,9 @@ Result<void> check_parameters(const Options& options) {
     session::register_all_parameters(registry, settings);
     Environment environment = environment_of(program, options);
     HAWSER_TRY(session::load_configuration(registry, environment.pointers()));
+    parameters.busy_threads = std::max(parameters.busy_threads, settings.wait.busy_threads());
   }
-  return {};
+  return parameters;
 }
 
 }  // namespace hawser::launcher

@@ -10,8 +10,13 @@ namespace hawser::launcher {
 /// a rank of its job.
 Environment environment_of(const Program& program, const Options& options);
 
-/// The first thing that is wrong (MPI_ERR_ARG) with the parameters of the library that a program of
-/// OPTIONS would find in its environment or in the configuration file.
-Result<void> check_parameters(const Options& options);
+/// What mpirun itself goes by.
+struct JobParameters {
+  std::uint32_t busy_threads = 1;  // of each rank, at most (session::WaitSettings)
+};
+
+/// The parameters of the library that the programs of OPTIONS would find in their environment or in
+/// the configuration file; or the first thing that is wrong with them (MPI_ERR_ARG).
+Result<JobParameters> read_parameters(const Options& options);
 
 }  // namespace hawser::launcher

@@ -8,7 +8,7 @@ namespace hawser::launcher {
 namespace {
 
 std::string refusal(const Options& options) {
-  const Result<void> result = check_parameters(options);
+  const Result<JobParameters> result = read_parameters(options);
   return result.ok() ? "" : result.error().sentence();
 }
 
@@ -21,6 +21,16 @@ TEST(Parameters, WhatIsSetIsChecked) {
   EXPECT_NE(refusal(options).find("'shm.queue_slots'"), std::string::npos) << refusal(options);
   options.settings = {"wait.yields=often"};
   EXPECT_NE(refusal(options).find("'often'"), std::string::npos) << refusal(options);
+}
+
+TEST(Parameters, ProgressThreadsAreCountedWhereverTheyAreSet) {
+  Options options;
+  options.programs.resize(2);
+  EXPECT_EQ(read_parameters(options)->busy_threads, 1U);
+  options.programs[1].environment = {{"HAWSER_WAIT_PROGRESS", "thread"}};
+  EXPECT_EQ(read_parameters(options)->busy_threads, 2U);
+  options.settings = {"wait.progress=blocking"};
+  EXPECT_EQ(read_parameters(options)->busy_threads, 1U) << "--set has the last word";
 }
 
 TEST(Parameters, VariablesOfEveryProgramAreChecked) {

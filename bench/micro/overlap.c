@@ -1,5 +1,6 @@
 /* A nonblocking message behind a computation that takes as long as the message alone: "overlap
- * BYTES PERCENT", the part of the message's time that the computation hides. 100: all.
+ * BYTES PERCENT ALONE COMPUTING TOGETHER", the part of the message's time that the computation
+ * hides (100: all), and the times in us.
  *
  * Without arguments: 8 MiB, and both ranks compute. `sender BYTES`, `receiver BYTES`: that one
  * computes, its time counts, and the other only waits. */
@@ -89,6 +90,10 @@ void run_overlap(int argc, char** argv) {
   const double together = shortest_transfer(&of, rounds);
   const double hidden = (alone + computing - together) / alone;
   if (of.rank == 0)
-    printf("overlap %d %.1f %.1f %.1f %.1f\n", of.bytes, 100 * (hidden < 0 ? 0 : hidden > 1 ? 1 : hidden), 1e6 * alone, 1e6 * computing, 1e6 * together);
+    printf("overlap %d %.1f %.1f %.1f %.1f\n", of.bytes,
+           100 * (hidden < 0   ? 0
+                  : hidden > 1 ? 1
+                               : hidden),
+           1e6 * alone, 1e6 * computing, 1e6 * together);
   free(of.buffer);
 }

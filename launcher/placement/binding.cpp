@@ -54,15 +54,16 @@ Binding binding_to(hwloc_topology_t topology, const CoreShare& share) {
 
 }  // namespace
 
-std::vector<Binding> bind_ranks(BindTo bind_to, std::uint32_t ranks) {
+std::vector<Binding> bind_ranks(BindTo bind_to, std::uint32_t ranks, std::uint32_t busy_threads) {
   std::vector<Binding> bindings(ranks);
   const auto threads = static_cast<std::uint32_t>(platform::usable_cores());
   // There are at most as many cores as hardware threads.
-  if (threads < 1 || !share_of(bind_to, 0, ranks, threads)) return bindings;
+  if (threads < 1 || !share_of(bind_to, 0, ranks, busy_threads, threads)) return bindings;
   const Topology topology = load_topology();
   const int cores = topology ? hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) : 0;
   for (std::uint32_t rank = 0; cores > 0 && rank < ranks; ++rank) {
-    const auto share = share_of(bind_to, rank, ranks, static_cast<std::uint32_t>(cores));
+    const auto share =
+        share_of(bind_to, rank, ranks, busy_threads, static_cast<std::uint32_t>(cores));
     if (share) bindings[rank] = binding_to(topology.get(), *share);
   }
   return bindings;

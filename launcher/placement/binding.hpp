@@ -16,7 +16,8 @@ struct Binding {
   std::string text = "any core";    // "cores 0-3", in the kernel's numbers
 };
 
-/// One per rank. Cores that mpirun itself may not use are not dealt out.
-std::vector<Binding> bind_ranks(BindTo bind_to, std::uint32_t ranks);
+/// One for each of RANKS, which have so many BUSY_THREADS each. Cores that mpirun itself may not
+/// use are not dealt out.
+std::vector<Binding> bind_ranks(BindTo bind_to, std::uint32_t ranks, std::uint32_t busy_threads);
 
 }  // namespace hawser::launcher

@@ -17,6 +17,10 @@ using base::ErrorClass;
 
 namespace {
 
+/// Polling of a waiting rank where its progress thread, or another rank's, may want the core:
+/// longer than a short message takes to be answered.
+constexpr std::uint64_t spin_beside_threads_ns = 10'000;
+
 std::vector<std::string_view> transports_named(std::string_view list) {
   std::vector<std::string_view> names;
   for (const auto part : std::views::split(list, ',')) names.emplace_back(part.begin(), part.end());
@@ -44,11 +48,13 @@ Result<std::unique_ptr<HostSurroundings>> HostSurroundings::create(bootstrap::Bo
       platform::Mapping::shared(*area->fd, area->offset, area->bytes);
   if (!memory) return memory.take_error();
 
-  const bool oversubscribed =
-      placement.local_size > static_cast<std::uint32_t>(placement.host_cores);
+  const auto cores = static_cast<std::uint32_t>(placement.host_cores);
+  const bool oversubscribed = placement.local_size > cores;
+  const bool threads_have_cores = placement.local_size * settings.wait.busy_threads() <= cores;
+  const auto spin_ns = static_cast<std::uint64_t>(settings.wait.spin_us) * 1000;
   const p2p::WaitPolicy policy{
       .oversubscribed = oversubscribed,
-      .spin_ns = static_cast<std::uint64_t>(settings.wait.spin_us) * 1000,
+      .spin_ns = threads_have_cores ? spin_ns : std::min(spin_ns, spin_beside_threads_ns),
       .yields = static_cast<std::uint32_t>(settings.wait.yields),
       .yield_ns = static_cast<std::uint64_t>(settings.wait.yield_us) * 1000,
       .sleeps_at_once = settings.wait.progress == "blocking"};

@@ -8,7 +8,8 @@ Result<std::unique_ptr<Process>> Process::create(std::unique_ptr<Surroundings> s
   constexpr std::uint32_t byte_handle = 0x247;
   Result<channel::Policy> policy = channel::Policy::parse(
       settings.channel, {.ranks = surroundings->bootstrap().placement().size,
-                         .oversubscribed = surroundings->waiter().policy().oversubscribed});
+                         .oversubscribed = surroundings->waiter().policy().oversubscribed,
+                         .progress_threads = settings.wait.progress_threads() > 0});
   if (!policy) return policy.take_error();
   const Result<channel::DeliveryChannels> delivery =
       channel::DeliveryChannels::parse(settings.delivery);

@@ -23,6 +23,12 @@ struct WaitSettings {
   std::int64_t yields = 20;     // turns given to others before sleeping, where ranks share cores,
   std::int64_t yield_us = 100;  // and at least this long after those
   bool sleeper_fences = true;   // where cores are free; see hostmem/wake.hpp
+
+  [[nodiscard]] int progress_threads() const {
+    return progress == "thread" ? 1 : progress == "two_threads" ? 2 : 0;
+  }
+  /// Threads of a rank that are busy at a time, if it computes while messages move.
+  [[nodiscard]] std::uint32_t busy_threads() const { return progress_threads() > 0 ? 2 : 1; }
 };
 
 struct Settings {

@@ -31,10 +31,9 @@ bool any_situation(const std::vector<Rule>& rules, Facts& facts, std::size_t qua
                    Visit&& visit) {
   if (quantity == quantity_count) return visit(facts);
   const auto each = static_cast<Quantity>(quantity);
-  const bool is_yes_or_no = each == Quantity::same_host || each == Quantity::oversubscribed;
   return std::ranges::any_of(breakpoints(rules, each), [&](std::uint64_t value) {
     facts[each] = value;
-    return !(is_yes_or_no && value > 1) && any_situation(rules, facts, quantity + 1, visit);
+    return !(is_fact(each) && value > 1) && any_situation(rules, facts, quantity + 1, visit);
   });
 }
 
@@ -137,6 +136,7 @@ struct Policy::State {
     Facts facts;
     facts[Quantity::ranks] = fixed.ranks;
     facts[Quantity::oversubscribed] = fixed.oversubscribed ? 1 : 0;
+    facts[Quantity::progress_threads] = fixed.progress_threads ? 1 : 0;
     facts[Quantity::same_host] = same_host ? 1 : 0;
     return facts;
   }

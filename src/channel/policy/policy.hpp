@@ -5,7 +5,7 @@
 //   channel.send_rules   size <= 32K -> self
 //                        size <= 8192 -> ring
 //                        size <= 448 -> shared_queue
-//                        not oversubscribed -> ring
+//                        not oversubscribed and not progress_threads -> ring
 //                        true -> single_copy
 //                        true -> ring
 //                        true -> shared_queue
@@ -22,8 +22,9 @@
 //
 // A condition is `true`, or comparisons (<=, <, >=, >, ==) of size (bytes of the message, with K,
 // M, G, or ud_max: what fits into one datagram), ranks (in the job) and messages (sent to this peer
-// so far), or the bare words same_host and oversubscribed (ranks on this host outnumber its cores),
-// also with `not`; joined by `and`. A send rule applies only where its channel exists (`copy`
+// so far), or the bare words same_host, oversubscribed (ranks on this host outnumber its cores) and
+// progress_threads (some move messages on beside the program), also with `not`; joined by `and`. A
+// send rule applies only where its channel exists (`copy`
 // exists everywhere); the last one must be `true` with a channel that all peers of some transport
 // have, and none may stand where it is never reached. Where no rule applies (to this very process,
 // say, which has no shared queue) the first channel that carries frames does. The chain is compiled
@@ -54,8 +55,9 @@ using transport::ChannelSet;
 struct PolicySettings {
   std::string send_rules =
       "size <= 32K -> self; size <= 8192 -> ring; size <= 448 -> shared_queue; "
-      "not oversubscribed -> ring; true -> single_copy; true -> ring; true -> "
-      "shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; size <= 8192 -> "
+      "not oversubscribed and not progress_threads -> ring; true -> single_copy; true -> ring; "
+      "true -> shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; size <= 8192 "
+      "-> "
       "rc_send; true -> rc_rdma; size <= 16K -> ud_send; true -> ud_zero_copy; true -> ud_send";
   std::string earn_rules =
       "messages >= 16 -> ring; messages >= 16 -> rc_send; messages >= 16 -> rc_fast_path";
@@ -97,6 +99,7 @@ class SendTable {
 struct Situation {
   std::uint32_t ranks = 1;      // in the job
   bool oversubscribed = false;  // ranks on this host outnumber its cores
+  bool progress_threads = false;
   std::uint64_t ud_max = 2000;  // bytes of the longest message in one datagram
 };
 

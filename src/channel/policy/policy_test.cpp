@@ -25,9 +25,10 @@ Policy parse(std::string send_rules, const Situation& situation = {.ranks = 4},
   return std::move(*policy);
 }
 
-Policy parse_default(bool oversubscribed = false) {
-  Result<Policy> policy =
-      Policy::parse(PolicySettings{}, {.ranks = 4, .oversubscribed = oversubscribed});
+Policy parse_default(bool oversubscribed = false, bool progress_threads = false) {
+  Result<Policy> policy = Policy::parse(
+      PolicySettings{},
+      {.ranks = 4, .oversubscribed = oversubscribed, .progress_threads = progress_threads});
   if (!policy) ADD_FAILURE() << policy.error().sentence();
   return std::move(*policy);
 }
@@ -64,6 +65,13 @@ TEST(PolicyDefaults, APeerAcrossAnAdapterGetsMoreWithWhatItEarned) {
   EXPECT_EQ(fast.select(2049), rc_send);
   for (const transport::ChannelKind kind : transport::earned_kinds)
     EXPECT_EQ(policy.earned_at(kind, false), 16U);
+}
+
+TEST(PolicyDefaults, LongMessagesAreCopiedOnceBesideProgressThreads) {
+  Policy policy = parse_default(false, true);
+  const SendTable& earned = policy.table({shared_queue, ring, single_copy}, true, 100);
+  EXPECT_EQ(earned.select(8192), ring);
+  EXPECT_EQ(earned.select(8193), single_copy);
 }
 
 TEST(PolicyDefaults, LongMessagesAreCopiedOnceWhereRanksShareCores) {
@@ -307,7 +315,8 @@ std::uint32_t below(std::uint32_t bound, std::mt19937& random) {
 /// A random chain together with its meaning, kept apart from the parser's.
 struct RandomChain {
   struct Condition {
-    unsigned quantity;  // 0 size, 1 ranks, 2 messages, 3 same_host, 4 oversubscribed
+    unsigned quantity;  // 0 size, 1 ranks, 2 messages, 3 same_host, 4 oversubscribed,
+                        // 5 progress_threads
     unsigned comparison;
     std::uint64_t value;
   };
@@ -343,8 +352,8 @@ struct RandomChain {
     }
   }
   [[nodiscard]] std::string text() const {
-    static constexpr const char* quantities[] = {"size", "ranks", "messages", "same_host",
-                                                 "oversubscribed"};
+    static constexpr const char* quantities[] = {"size",      "ranks",          "messages",
+                                                 "same_host", "oversubscribed", "progress_threads"};
     static constexpr const char* comparisons[] = {"<=", "<", ">=", ">", "=="};
     std::string text;
     for (const Line& line : lines) {
@@ -363,7 +372,7 @@ struct RandomChain {
     }
     return text;
   }
-  static constexpr std::uint32_t fact_count = 5;
+  static constexpr std::uint32_t fact_count = 6;
   using Values = std::array<std::uint64_t, fact_count>;
 
   static bool is_negated(const Condition& c) { return c.value % 2 == 0; }
@@ -396,7 +405,10 @@ TEST(PolicyProperty, TablesSayWhatTheChainSays) {
     ++chains;
     const std::uint32_t ranks = below(12, random);
     const bool oversubscribed = random() % 2 == 0;
-    Policy policy = parse(*text, {.ranks = ranks, .oversubscribed = oversubscribed});
+    const bool progress_threads = random() % 2 == 0;
+    Policy policy = parse(
+        *text,
+        {.ranks = ranks, .oversubscribed = oversubscribed, .progress_threads = progress_threads});
     ChannelSet channels = {random() % 2 == 0 ? shared_queue : self};
     if (random() % 2 == 0) channels.add(ring);
     if (random() % 2 == 0) channels.add(single_copy);
@@ -408,8 +420,8 @@ TEST(PolicyProperty, TablesSayWhatTheChainSays) {
         table = &policy.table(channels, same_host, messages);
       EXPECT_EQ(table, &policy.table(channels, same_host, messages));
       for (std::uint64_t bytes = 0; bytes < 15; ++bytes)
-        ASSERT_EQ(table->select(bytes),
-                  chain.select(channels, {bytes, ranks, messages, same_host, oversubscribed}))
+        ASSERT_EQ(table->select(bytes), chain.select(channels, {bytes, ranks, messages, same_host,
+                                                                oversubscribed, progress_threads}))
             << "seed " << seed << ", " << bytes << " bytes, " << messages << " messages, chain "
             << chain.text();
     }

@@ -105,6 +105,7 @@ class RuleParser {
   static std::optional<Quantity> fact_of(std::string_view word) {
     if (word == "same_host") return Quantity::same_host;
     if (word == "oversubscribed") return Quantity::oversubscribed;
+    if (word == "progress_threads") return Quantity::progress_threads;
     return std::nullopt;
   }
 
@@ -113,7 +114,7 @@ class RuleParser {
     if (const auto fact = fact_of(word)) return Term{*fact, Comparison::equal, 1};
     if (word == "not") {
       const auto fact = fact_of(take());
-      if (!fact) return refuse({"same_host", "oversubscribed"});
+      if (!fact) return refuse({"same_host", "oversubscribed", "progress_threads"});
       return Term{*fact, Comparison::equal, 0};
     }
     Term term{};
@@ -124,8 +125,8 @@ class RuleParser {
     } else if (word == "messages") {
       term.quantity = Quantity::messages;
     } else {
-      std::vector<std::string> expected = {"size",      "ranks",          "messages",
-                                           "same_host", "oversubscribed", "not"};
+      std::vector<std::string> expected = {
+          "size", "ranks", "messages", "same_host", "oversubscribed", "progress_threads", "not"};
       if (is_first) expected.emplace_back("true");
       return refuse(expected);
     }

@@ -3,7 +3,7 @@
 //   rule      = condition "->" channel
 //   condition = "true" | term { "and" term }
 //   term      = [ "not" ] fact | quantity comparison number | "size" comparison "ud_max"
-//   fact      = "same_host" | "oversubscribed"
+//   fact      = "same_host" | "oversubscribed" | "progress_threads"
 //
 // Ownership: values; immutable once parsed.
 #pragma once
@@ -21,8 +21,17 @@
 namespace hawser::channel {
 
 /// What a condition can ask about. What holds or not is a number too: 0 or 1.
-enum class Quantity : std::uint8_t { size, ranks, messages, same_host, oversubscribed, count_ };
+enum class Quantity : std::uint8_t {
+  size,
+  ranks,
+  messages,
+  same_host,  // from here on: what holds or not
+  oversubscribed,
+  progress_threads,
+  count_
+};
 inline constexpr std::size_t quantity_count = static_cast<std::size_t>(Quantity::count_);
+constexpr bool is_fact(Quantity quantity) { return quantity >= Quantity::same_host; }
 
 enum class Comparison : std::uint8_t { less_equal, less, greater_equal, greater, equal };
 
