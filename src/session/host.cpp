@@ -113,9 +113,11 @@ Result<void> HostSurroundings::add_verbs(Transports& transports, transport::Sink
   const bootstrap::Placement& placement = bootstrap_.placement();
   const Result<const VerbsComponent*> component = open_verbs_component(verbs_);
   if (!component) return component.error();
+  const auto host_memory = bootstrap_.host_memory();
+  const int host_file = host_memory ? host_memory->fd->get() : -1;
   auto rails = (*component)
                    ->open({placement.self, placement.key, &ledger, &sink,
-                           [this] { return waiter_.now_ns(); }},
+                           [this] { return waiter_.now_ns(); }, host_file},
                           verbs_);
   if (!rails) return rails.take_error();
   for (auto& rail : *rails) {

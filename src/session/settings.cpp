@@ -270,6 +270,20 @@ void register_connections(base::ParameterRegistry& registry, channel::PolicySett
                 .max = 65536});
 }
 
+void register_xrc(base::ParameterRegistry& registry, Settings& settings) {
+  registry.add("channel.xrc_peers_max", &settings.channel.xrc_peers_max,
+               {.sentence = "Peers to which a process sends by queue pairs that the peers of a "
+                            "host share (xrc_send), and as many that send to it.",
+                .unit = "peers",
+                .min = 0,
+                .max = 65536});
+  registry.add("verbs.xrc_hosts_max", &settings.verbs.xrc_hosts_max,
+               {.sentence = "Hosts to which a process has such a queue pair at a time.",
+                .unit = "hosts",
+                .min = 0,
+                .max = 65536});
+}
+
 void register_delivery(base::ParameterRegistry& registry, channel::AssuranceSettings& delivery) {
   registry.add("delivery.window_frames", &delivery.window_frames,
                {.sentence = "Frames that a peer may have on its way to us over channels that may "
@@ -486,6 +500,7 @@ void register_all_parameters(base::ParameterRegistry& registry, Settings& settin
   register_verbs_memory(registry, settings.verbs);
   register_channel(registry, settings.channel);
   register_connections(registry, settings.channel);
+  register_xrc(registry, settings);
   register_delivery(registry, settings.delivery);
   register_p2p(registry, settings.p2p);
   register_wait(registry, settings.wait);

@@ -28,6 +28,7 @@ struct Services {
   memory::Ledger* ledger = nullptr;
   Sink* sink = nullptr;
   std::function<std::uint64_t()> clock;  // nanoseconds; never goes back
+  int host_file = -1;  // a file that the job's processes on this host have open, and nobody else
 };
 
 /// SETTINGS: what a user can set of it.

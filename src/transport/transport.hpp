@@ -55,14 +55,15 @@ enum class ChannelKind : std::uint8_t {
   rc_send,       // frames over a reliable connection into buffers that all peers share
   rc_fast_path,  // frames written into a ring of its own in the receiver's memory, which that polls
   rc_rdma,       // operations on the program's memory over the connection, and frames behind them
+  xrc_send,      // frames over a reliable queue pair that all peers of a host share
   count_
 };
 inline constexpr std::size_t channel_kind_count = static_cast<std::size_t>(ChannelKind::count_);
 
 constexpr std::string_view channel_name(ChannelKind kind) {
   constexpr std::array<std::string_view, channel_kind_count> names = {
-      "self",         "shared_queue", "ring",    "single_copy",  "ud_send",
-      "ud_zero_copy", "copy",         "rc_send", "rc_fast_path", "rc_rdma"};
+      "self", "shared_queue", "ring",         "single_copy", "ud_send", "ud_zero_copy",
+      "copy", "rc_send",      "rc_fast_path", "rc_rdma",     "xrc_send"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -77,11 +78,12 @@ constexpr bool may_lose_frames(ChannelKind kind) { return kind == ChannelKind::u
 /// sent again, should it be lost or the channel break.
 constexpr bool keeps_frames(ChannelKind kind) {
   return kind == ChannelKind::ud_send || kind == ChannelKind::rc_send ||
-         kind == ChannelKind::rc_fast_path || kind == ChannelKind::rc_rdma;
+         kind == ChannelKind::rc_fast_path || kind == ChannelKind::rc_rdma ||
+         kind == ChannelKind::xrc_send;
 }
 /// The kinds that a peer has to earn. What is built upon another one stands behind it.
 inline constexpr std::array earned_kinds = {ChannelKind::ring, ChannelKind::rc_send,
-                                            ChannelKind::rc_fast_path};
+                                            ChannelKind::rc_fast_path, ChannelKind::xrc_send};
 /// The place of KIND, one of them, among earned_kinds.
 constexpr std::size_t earned_index(ChannelKind kind) {
   return static_cast<std::size_t>(std::ranges::find(earned_kinds, kind) - earned_kinds.begin());
@@ -265,7 +267,8 @@ class Link {
   /// room need not be waited for.
   [[nodiscard]] virtual bool is_away() const = 0;
 
-  /// The channels from the peer to us that front() looks into. Changes only inside progress().
+  /// The earned channels from the peer to us that are not mutual; front() looks into those that are
+  /// memory of ours. Changes only inside progress().
   [[nodiscard]] ChannelSet incoming() const { return incoming_; }
   /// The next frame of such a channel if it has arrived, or an empty one; looking changes nothing,
   /// and the frame is valid until progress() or pop(), which takes it out.

@@ -14,6 +14,9 @@ set(chain_rc "HAWSER_CHANNEL_SEND_RULES=true -> rc_send\ntrue -> ud_send")
 set(chain_fast
   "HAWSER_CHANNEL_SEND_RULES=size <= 2000 -> rc_fast_path\ntrue -> rc_send\ntrue -> ud_send")
 set(chain_rdma "HAWSER_CHANNEL_SEND_RULES=size <= 448 -> rc_send\ntrue -> rc_rdma\ntrue -> ud_send")
+# By queue pairs that the ranks of a host share.
+set(chain_xrc "HAWSER_CHANNEL_SEND_RULES=true -> xrc_send\ntrue -> ud_send"
+  "HAWSER_CHANNEL_EARN_RULES=messages >= 2 -> xrc_send")
 set(chain_hybrid HAWSER_VERBS_FAST_PATH_CHECK=on)  # the default rules
 
 set(fault_none HAWSER_STATS=)
@@ -21,6 +24,7 @@ set(fault_loss SOFTRDMA_LOSS=0.01)
 set(fault_order SOFTRDMA_REORDER=0.02 SOFTRDMA_DUPLICATE=0.01)
 set(fault_breaks HAWSER_VERBS_BREAK_ONE_IN=50)
 set(fault_one HAWSER_CHANNEL_CONNECTIONS_MAX=1 HAWSER_CHANNEL_FAST_PATHS_MAX=1
+  HAWSER_CHANNEL_XRC_PEERS_MAX=1
   HAWSER_VERBS_ZERO_COPY_QUEUE_PAIRS=1)
 set(fault_window HAWSER_DELIVERY_WINDOW_FRAMES=4 HAWSER_VERBS_RC_RECEIVE_BUFFERS=8
   HAWSER_VERBS_RC_RECEIVE_BUFFERS_GROWTH=2 HAWSER_VERBS_ZERO_COPY_RECEIVE_DEPTH=4
@@ -102,6 +106,14 @@ verbs_variant(hybrid own unchained p2p 2)
 verbs_variant(rc refused get stress 8)
 verbs_variant(rdma refused put collectives 8)
 verbs_variant(hybrid refused pipeline p2p 4)
+verbs_variant(xrc none get collectives 8)
+verbs_variant(xrc loss put p2p 4)
+verbs_variant(xrc order get stress 4)
+verbs_variant(xrc breaks unchained stress 8)
+verbs_variant(xrc one pipeline requests 4)
+verbs_variant(xrc window get stress 2)
+verbs_variant(xrc crc get p2p 2)
+verbs_variant(xrc refused get p2p 8)
 verbs_variant(rc memory get collectives 8)
 verbs_variant(fast memory put stress 4)
 verbs_variant(hybrid memory pipeline requests 8)
@@ -169,7 +181,7 @@ foreach(rdma get put pipeline)
 endforeach()
 
 # Long messages cross by operations in the last two chains alone.
-foreach(chain ud ud_copy zero_copy rc fast rdma hybrid)
+foreach(chain ud ud_copy zero_copy rc fast xrc rdma hybrid)
   set(ways get)
   if(chain MATCHES "rdma|hybrid")
     set(ways get unchained put pipeline)

@@ -30,7 +30,8 @@ class DedicatedSlots {
                               : no_limit),
         kinds_{{{settings.rings_asked_max, settings.rings_granted_max},
                 {settings.connects_at_start() ? no_limit : settings.connections_max, 0},
-                {settings.fast_paths_max, settings.fast_paths_max}}} {}
+                {settings.fast_paths_max, settings.fast_paths_max},
+                {settings.xrc_peers_max, settings.xrc_peers_max}}} {}
 
   /// KIND: one of transport::earned_kinds.
   [[nodiscard]] Slots<Endpoint>& asked(ChannelKind kind) { return of(kind).asked; }

@@ -356,9 +356,7 @@ void EndpointTable::on_channels_changed(Link& link) {
   }
   if (endpoint.assurance_) endpoint.narrow_windows();
   if (endpoint.lost_) return;
-  // Fast paths are for short messages: they stand beside the link in use alone.
-  if (&link != endpoint.link_ && link.channels().has(ChannelKind::rc_fast_path))
-    give_back(endpoint, link, ChannelKind::rc_fast_path);
+  if (&link != endpoint.link_) give_back_unshared(endpoint, link);
   if (endpoint.link_->channels().empty()) return;
   apply_policy(endpoint);
   endpoint.flush(*handler_);
@@ -529,6 +527,11 @@ bool EndpointTable::give_back(Endpoint& endpoint, Link& link, ChannelKind kind) 
   return true;
 }
 
+void EndpointTable::give_back_unshared(Endpoint& endpoint, Link& link) {
+  for (const ChannelKind kind : {ChannelKind::rc_fast_path, ChannelKind::xrc_send})
+    if (link.channels().has(kind)) give_back(endpoint, link, kind);
+}
+
 void EndpointTable::on_link_state(Link& link) {
   Endpoint& endpoint = endpoint_of(link);
   if (endpoint.lost_) return;
@@ -560,7 +563,7 @@ void EndpointTable::choose_rail(Endpoint& endpoint) {
   if (endpoint.lost_ || !endpoint.rails_->choose(timers_.now_ns())) return;
   Link& old = *endpoint.link_;
   endpoint.change_rail(old);
-  give_back(endpoint, old, ChannelKind::rc_fast_path);
+  give_back_unshared(endpoint, old);
   on_channels_changed(*endpoint.link_);
 }
 

@@ -129,6 +129,8 @@ class EndpointTable final : public Sink {
   /// Of all links of ENDPOINT, or of LINK. False: there is none, or no room to say so now.
   bool give_back(Endpoint& endpoint, ChannelKind kind);
   bool give_back(Endpoint& endpoint, Link& link, ChannelKind kind);
+  /// The kinds that stand beside the link in use alone, from another one.
+  void give_back_unshared(Endpoint& endpoint, Link& link);
   /// LINK of ENDPOINT has no channel of KIND any more, and asks for none.
   void forget_channel(Endpoint& endpoint, Link& link, ChannelKind kind);
   /// Slots follow the channels that ENDPOINT has by any of its links.

@@ -90,8 +90,8 @@ Result<void> check_earn_rules(const std::vector<Rule>& rules) {
     if (rule.kind == ChannelKind::rc_rdma) return refuse("'rc_rdma' comes with 'rc_send'");
     if (std::ranges::find(transport::earned_kinds, rule.kind) == transport::earned_kinds.end())
       return refuse(
-          fmt::format("'{}' is there without being earned; earned are ring, rc_send and "
-                      "rc_fast_path",
+          fmt::format("'{}' is there without being earned; earned are ring, rc_send, "
+                      "rc_fast_path and xrc_send",
                       transport::channel_name(rule.kind)));
   }
   return check_reachable("channel.earn_rules", rules);

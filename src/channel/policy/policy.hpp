@@ -12,6 +12,7 @@
 //                        size <= 2048 -> rc_fast_path
 //                        size <= ud_max -> ud_send
 //                        size <= 8192 -> rc_send
+//                        size <= 8192 -> xrc_send
 //                        true -> rc_rdma
 //                        size <= 16K -> ud_send
 //                        true -> ud_zero_copy
@@ -56,15 +57,16 @@ struct PolicySettings {
   std::string send_rules =
       "size <= 32K -> self; size <= 8192 -> ring; size <= 448 -> shared_queue; "
       "not oversubscribed and not progress_threads -> ring; true -> single_copy; true -> ring; "
-      "true -> shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; size <= 8192 "
-      "-> "
-      "rc_send; true -> rc_rdma; size <= 16K -> ud_send; true -> ud_zero_copy; true -> ud_send";
+      "true -> shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; "
+      "size <= 8192 -> rc_send; size <= 8192 -> xrc_send; true -> rc_rdma; size <= 16K -> ud_send; "
+      "true -> ud_zero_copy; true -> ud_send";
   std::string earn_rules =
       "messages >= 16 -> ring; messages >= 16 -> rc_send; messages >= 16 -> rc_fast_path";
   std::int64_t rings_asked_max = 16;    // rings to peers that this process asks for
   std::int64_t rings_granted_max = 16;  // rings that this process grants to peers
   std::int64_t connections_max = 16;    // peers with a reliable connection
   std::int64_t fast_paths_max = 8;      // that it asks for, and as many that it grants
+  std::int64_t xrc_peers_max = 64;      // likewise, by queue pairs that the peers of a host share
   std::int64_t memory_max = 0;          // bytes that all of them take in this process; 0: no limit
   // Or, everyone at start, whatever the limits: "static", or "client_server", where a process asks
   // those with lower numbers, one after another.

@@ -63,8 +63,21 @@ TEST(PolicyDefaults, APeerAcrossAnAdapterGetsMoreWithWhatItEarned) {
   const SendTable& fast = policy.table({ud_send, rc_send, rc_rdma, rc_fast_path}, false, 100);
   EXPECT_EQ(fast.select(2048), rc_fast_path);
   EXPECT_EQ(fast.select(2049), rc_send);
-  for (const transport::ChannelKind kind : transport::earned_kinds)
+  const SendTable& shared = policy.table({ud_send, ud_zero_copy, xrc_send}, false, 100);
+  EXPECT_EQ(shared.select(2000), ud_send);
+  EXPECT_EQ(shared.select(2001), xrc_send);
+  EXPECT_EQ(shared.select(8193), ud_send);
+  EXPECT_EQ(shared.select(16385), ud_zero_copy);
+  for (const transport::ChannelKind kind : {ring, rc_send, rc_fast_path})
     EXPECT_EQ(policy.earned_at(kind, false), 16U);
+  EXPECT_EQ(policy.earned_at(xrc_send, false), never) << "who wants it says so";
+}
+
+TEST(Policy, AQueuePairThatAHostSharesCanBeEarnedAlone) {
+  const Policy policy =
+      parse("true -> xrc_send; true -> ud_send", {.ranks = 4}, "messages >= 2 -> xrc_send");
+  EXPECT_EQ(policy.earned_at(xrc_send, true), 2U);
+  EXPECT_EQ(policy.earned_at(rc_send, true), never);
 }
 
 TEST(PolicyDefaults, LongMessagesAreCopiedOnceBesideProgressThreads) {

@@ -39,7 +39,8 @@ wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes
 /// Long messages may go unasked by a channel of KIND. Not by the queue of all local peers, which
 /// they would fill, nor by the way to ourselves, which has no end.
 bool carries_streams(ChannelKind kind) {
-  return kind == ChannelKind::ring || kind == ChannelKind::ud_send || kind == ChannelKind::rc_send;
+  return kind == ChannelKind::ring || kind == ChannelKind::ud_send ||
+         kind == ChannelKind::rc_send || kind == ChannelKind::xrc_send;
 }
 
 std::uint8_t class_byte(FrameClass frame_class) { return static_cast<std::uint8_t>(frame_class); }

@@ -23,8 +23,9 @@ Result<std::string> probe(const Settings& settings) {
 
 Result<std::vector<std::unique_ptr<Transport>>> open(const Services& services,
                                                      const Settings& settings) {
-  auto rails = VerbsTransport::open_all(
-      {services.self, services.key, services.ledger, services.sink, services.clock}, settings);
+  auto rails = VerbsTransport::open_all({services.self, services.key, services.ledger,
+                                         services.sink, services.clock, services.host_file},
+                                        settings);
   if (!rails) return rails.take_error();
   return std::vector<std::unique_ptr<Transport>>(std::make_move_iterator(rails->begin()),
                                                  std::make_move_iterator(rails->end()));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "platform/file.hpp"
+#include "transport/verbs/reliable_constants.hpp"
 
 namespace hawser::transport::verbs {
 
@@ -15,21 +16,8 @@ namespace {
 constexpr std::uint64_t requests_per_report = 8;
 constexpr std::size_t reported_bytes = 4096;
 
-/// Of the timer of the verbs: 4.096 us * 2^14, 67 ms, after which a packet is sent again, seven
-/// times.
-constexpr std::uint8_t timeout = 14;
-constexpr std::uint8_t retries = 7;
-/// Without end: a receiver that computes answers that it is not ready.
-constexpr std::uint8_t not_ready_retries = 7;
-/// 0.01 ms, as the verbs number it.
-constexpr std::uint8_t not_ready_timer = 1;
-
 constexpr int access_of_peers = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-ibv_sge piece_of(std::byte* frame, std::size_t bytes) {
-  return {reinterpret_cast<std::uint64_t>(frame), static_cast<std::uint32_t>(bytes),
-          SendBuffers::local_key(frame)};
-}
 /// Of memory that is not registered, and short enough to be copied at once.
 ibv_sge piece_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<std::uint64_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()),
@@ -133,7 +121,7 @@ bool Connection::connect(Priority priority, const ConnectionMessage& peer) {
   attributes.dest_qp_num = peer.queue_pairs[priority];
   attributes.rq_psn = peer.first_packets[priority];
   attributes.max_dest_rd_atomic = port.reads_max;
-  attributes.min_rnr_timer = not_ready_timer;
+  attributes.min_rnr_timer = reliable::not_ready_timer;
   attributes.ah_attr = port.route_to(address);
   ibv_qp* const queue_pair = queue_pairs_[priority].get();
   if (ibv_modify_qp(queue_pair, &attributes,
@@ -141,9 +129,9 @@ bool Connection::connect(Priority priority, const ConnectionMessage& peer) {
                         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
     return false;
   attributes.qp_state = IBV_QPS_RTS;
-  attributes.timeout = timeout;
-  attributes.retry_cnt = retries;
-  attributes.rnr_retry = not_ready_retries;
+  attributes.timeout = reliable::timeout;
+  attributes.retry_cnt = reliable::retries;
+  attributes.rnr_retry = reliable::not_ready_retries;
   attributes.sq_psn = first_packets_[priority];
   attributes.max_rd_atomic = std::min(port.reads_max, peer.reads);
   return ibv_modify_qp(queue_pair, &attributes,
@@ -177,7 +165,7 @@ void Connection::send(std::byte* frame, std::size_t bytes) {
   ibv_send_wr request{};
   request.opcode = IBV_WR_SEND;
   if (bytes >= reported_bytes) request.send_flags = IBV_SEND_SIGNALED;
-  post(priority_of(bytes), request, piece_of(frame, bytes), {.frame = frame});
+  post(priority_of(bytes), request, SendBuffers::piece_of(frame, bytes), {.frame = frame});
 }
 
 bool Connection::send_control(std::uint32_t kind, std::span<const std::byte> body) {
@@ -190,7 +178,7 @@ bool Connection::send_control(std::uint32_t kind, std::span<const std::byte> bod
 }
 
 void Connection::write(std::byte* frame, std::size_t bytes, std::uint64_t to, std::uint32_t key) {
-  post(high, write_request(to, key), piece_of(frame, bytes), {.frame = frame});
+  post(high, write_request(to, key), SendBuffers::piece_of(frame, bytes), {.frame = frame});
 }
 
 bool Connection::write_word(std::uint32_t word, std::uint64_t to, std::uint32_t key) {
@@ -217,7 +205,7 @@ bool Connection::start(const Operation& operation) {
 void Connection::flush(std::byte* frame, std::size_t bytes) {
   if (frame != nullptr) {
     Chained& chained = chain_.emplace_back();
-    chained.piece = piece_of(frame, bytes);
+    chained.piece = SendBuffers::piece_of(frame, bytes);
     chained.request.opcode = IBV_WR_SEND;
     chained.request.num_sge = 1;
     // Behind reads: what they bring must be here before the peer hears that it was taken.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "memory/ledger/ledger.hpp"
@@ -15,6 +16,7 @@
 #include "transport/verbs/datagrams.hpp"
 #include "transport/verbs/reliable_queues.hpp"
 #include "transport/verbs/send_buffers.hpp"
+#include "transport/verbs/xrc_queues.hpp"
 #include "transport/verbs/zero_copy_transfers.hpp"
 
 namespace hawser::transport::verbs {
@@ -35,12 +37,16 @@ struct LinkServices {
   Datagrams& datagrams;
   const std::function<memory::RegistrationCache&()> registrations;  // made at the first call
   memory::BufferPool& words;                                        // that connected peers write
+  int host_file;                                                    // see XrcDomain
 
   /// Made when the first connection is.
   std::unique_ptr<ReliableQueues> reliable;
   /// Made when the first message goes or comes without copies.
   std::unique_ptr<ZeroCopyTransfers> zero_copy;
-  std::uint32_t connections_made = 0;
+  /// Made when the first peer asks for XRC, or is asked.
+  std::unique_ptr<XrcQueues> xrc;
+  bool has_tried_xrc = false;
+  std::uint32_t connections_made = 0;  // and queue pairs of XRC
   std::uint32_t rings_made = 0;
   std::uint64_t commits = 0;  // to connections, where some are to break
   bool is_up = true;          // the port is
@@ -82,6 +88,13 @@ struct LinkServices {
     if (!made) return nullptr;
     reliable = std::move(*made);
     return reliable.get();
+  }
+  /// What there is of XRC; null where the adapter refuses it.
+  XrcQueues* xrc_queues() {
+    if (!std::exchange(has_tried_xrc, true))
+      xrc = XrcQueues::open(
+          {port, host_file, channel, departures, ledger, buffers, settings, connections_made});
+    return xrc.get();
   }
 };
 

@@ -84,6 +84,7 @@ Port open_port(ibv_device* device, Context opened, std::uint8_t number) {
     return {};
   port.device = ibv_get_device_name(device);
   port.reads_max = static_cast<std::uint8_t>(std::clamp(limits.max_qp_rd_atom, 1, 16));
+  port.has_xrc = (limits.device_cap_flags & IBV_DEVICE_XRC) != 0;
   port.keeps_write_order = keeps_write_order(port.device);
   return port;
 }

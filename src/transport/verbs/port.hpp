@@ -34,6 +34,7 @@ struct Port {
   bool is_ethernet = false;
   std::uint64_t bits_per_second = 0;
   std::uint8_t reads_max = 1;      // RDMA reads of one queue pair that the adapter has under way
+  bool has_xrc = false;            // queue pairs that processes share
   bool keeps_write_order = false;  // the last bytes of an RDMA write are seen last
 
   /// The active ports of the devices that SETTINGS name, or of all: the nearest to this CPU first,

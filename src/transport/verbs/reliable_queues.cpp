@@ -1,7 +1,6 @@
 #include "transport/verbs/reliable_queues.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "transport/verbs/connection.hpp"
@@ -14,8 +13,6 @@ namespace {
 constexpr std::array<std::size_t, 2> window_min = {4, ReliableQueues::low_window};
 /// Long frames are few: this part of the number of short ones.
 constexpr std::size_t short_per_long = 4;
-/// One in so many buffers of a shared queue is for messages that need no window.
-constexpr std::size_t buffers_per_spare = 8;
 /// Of all queue pairs' own buffers of one priority.
 constexpr std::size_t own_buffers_max = std::size_t{1} << 20;
 
@@ -133,9 +130,7 @@ void ReliableQueues::fit_to_connections() {
     return;
   }
   if (connections == 0) return;  // the next one may want them soon
-  const auto base = static_cast<std::size_t>(settings_.rc_receive_buffers);
-  const auto growth = static_cast<std::size_t>(settings_.rc_receive_buffers_growth);
-  const std::size_t buffers = std::bit_width(connections - 1) * growth + base;
+  const std::size_t buffers = SharedReceives::buffers_for(connections, settings_);
   const std::array<std::size_t, priorities> wanted = {
       std::max(buffers, connections * window_min[0]),
       std::max(buffers / short_per_long, connections * window_min[1])};
@@ -167,9 +162,7 @@ std::uint32_t ReliableQueues::window(std::uint32_t queue_pair) {
     return entry == nullptr ? 1 : static_cast<std::uint32_t>(entry->own->credits());
   }
   const std::size_t connections = std::max<std::size_t>(entries_.size() / 2, 1);
-  const std::size_t buffers = shared_[0]->buffers().target();
-  return static_cast<std::uint32_t>(
-      std::max<std::size_t>((buffers - buffers / buffers_per_spare) / connections, 1));
+  return SharedReceives::window(shared_[0]->buffers().target(), connections);
 }
 
 bool ReliableQueues::poll() {

@@ -49,6 +49,11 @@ class SendBuffers {
   static std::uint32_t local_key(std::byte* frame) {
     return PortRegistrar::local_key(note_of(frame).buffer->handle());
   }
+  /// The first BYTES of FRAME, for the adapter.
+  static ibv_sge piece_of(std::byte* frame, std::size_t bytes) {
+    return {reinterpret_cast<std::uint64_t>(frame), static_cast<std::uint32_t>(bytes),
+            local_key(frame)};
+  }
 
   /// Room for a frame of BYTES, and its trailer, in the smallest buffer; null if there is none now.
   std::byte* reserve(std::size_t bytes);

@@ -32,6 +32,9 @@ struct Settings {
   std::int64_t rc_credits = 8;                   // where nothing is shared: what a peer may send,
   std::int64_t rc_credits_max = 64;              // and if it uses that
 
+  // Queue pairs that all peers of a host share.
+  std::int64_t xrc_hosts_max = 16;  // hosts with one at a time
+
   // Fast paths.
   std::int64_t fast_path_slots = 32;     // of the ring of one peer
   std::int64_t fast_path_bytes = 2072;   // the longest frame in it

@@ -20,6 +20,16 @@ class SharedReceives {
   static Result<std::unique_ptr<SharedReceives>> open(const Port& port, ReceivePool& pool,
                                                       std::size_t buffers_max);
 
+  /// One of XRC, in DOMAIN, that COMPLETIONS tell of.
+  static Result<std::unique_ptr<SharedReceives>> open_xrc(const Port& port, ReceivePool& pool,
+                                                          std::size_t buffers_max, ibv_xrcd* domain,
+                                                          ibv_cq* completions);
+
+  /// How many buffers shall wait for PEERS (at least one): more by the logarithm of their number.
+  static std::size_t buffers_for(std::size_t peers, const Settings& settings);
+  /// How many of BUFFERS each of PEERS may fill; a few are for messages that need no window.
+  static std::uint32_t window(std::size_t buffers, std::size_t peers);
+
   [[nodiscard]] ibv_srq* queue() const { return queue_.get(); }
   [[nodiscard]] ReceiveBuffers& buffers() { return buffers_; }
 

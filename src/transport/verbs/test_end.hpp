@@ -11,6 +11,7 @@
 #include <string>
 
 #include "platform/clock.hpp"
+#include "platform/file.hpp"
 #include "transport/recording_sink.hpp"
 #include "transport/verbs/verbs_transport.hpp"
 
@@ -24,13 +25,20 @@ inline const bool has_own_fabric = [] {
   return true;
 }();
 
+/// A file that the processes of one host have in common.
+struct HostFile {
+  platform::FileDescriptor file =
+      std::move(*platform::create_anonymous_file("host", platform::page_bytes()));
+};
+
 struct End {
-  explicit End(std::uint32_t index, const Settings& settings = {}, std::byte secret = std::byte{1})
+  explicit End(std::uint32_t index, const Settings& settings = {}, std::byte secret = std::byte{1},
+               int host_file = -1)
       : self{1, index, 0} {
     JobKey key{};
     key[0] = secret;
-    auto opened =
-        VerbsTransport::open({self, key, &ledger, &sink, platform::monotonic_ns}, settings);
+    auto opened = VerbsTransport::open(
+        {self, key, &ledger, &sink, platform::monotonic_ns, host_file}, settings);
     if (!opened) throw std::runtime_error(opened.error().sentence());
     transport = std::move(*opened);
   }

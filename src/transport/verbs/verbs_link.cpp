@@ -40,10 +40,15 @@ void VerbsLink::open(AddressHandle to, std::uint32_t queue_pair, std::uint8_t mt
   channels_.add(ChannelKind::ud_send);
   if (services_.settings.zero_copy_queue_pairs > 0) channels_.add(ChannelKind::ud_zero_copy);
   earnable_.add(ChannelKind::rc_send);
+  if (services_.settings.xrc_hosts_max > 0 &&
+      XrcDomain::can_be_had(services_.port, services_.host_file))
+    earnable_.add(ChannelKind::xrc_send);
 }
 
 std::size_t VerbsLink::frame_bytes_max(ChannelKind kind) const {
   if (kind == ChannelKind::ud_send) return datagram_frame_bytes_max_;
+  if (kind == ChannelKind::xrc_send)
+    return channels_.has(kind) ? xrc_->sender.frame_bytes_max() : 0;
   const Connection* const connection = open_connection();
   if (connection == nullptr) return 0;
   const std::size_t eager = connection->frame_bytes_max(Connection::high);
@@ -61,12 +66,18 @@ std::size_t VerbsLink::frame_bytes_max(ChannelKind kind) const {
 }
 
 std::uint32_t VerbsLink::receive_window() const {
-  return connector_ ? connector_->receive_window() : Link::receive_window();
+  std::uint32_t frames = Link::receive_window();
+  if (connector_) frames = std::min(frames, connector_->receive_window());
+  if (xrc_) frames = std::min(frames, xrc_->receiver.window());
+  return frames;
 }
 
 std::uint32_t VerbsLink::send_window() const {
   const Connection* const connection = open_connection();
-  return connection != nullptr ? connection->send_window() : Link::send_window();
+  std::uint32_t frames = Link::send_window();
+  if (connection != nullptr) frames = std::min(frames, connection->send_window());
+  if (channels_.has(ChannelKind::xrc_send)) frames = std::min(frames, xrc_->sender.window());
+  return frames;
 }
 
 bool VerbsLink::has_room(ChannelKind kind, std::size_t bytes) {
@@ -74,6 +85,7 @@ bool VerbsLink::has_room(ChannelKind kind, std::size_t bytes) {
   constexpr std::uint32_t kept_max_if_scarce = 4;
   if (kept_ >= kept_max_if_scarce && services_.buffers.is_scarce()) return false;
   if (kind == ChannelKind::ud_send) return services_.datagrams.has_room();
+  if (kind == ChannelKind::xrc_send) return xrc_->sender.has_room();
   Connection& connection = *connector_->open();
   if (bytes <= connection.frame_bytes_max(Connection::high) && kind != ChannelKind::rc_rdma)
     return connection.has_room(Connection::high) &&
@@ -98,6 +110,10 @@ void VerbsLink::commit(ChannelKind kind) {
     post_frame(reserved_, reserved_bytes_);
     return;
   }
+  if (kind == ChannelKind::xrc_send) {
+    send_by_xrc();
+    return;
+  }
   Connection& connection = *connector_->open();
   SendBuffers::Note& note = SendBuffers::note_of(reserved_);
   note.connection = connection.number();
@@ -111,8 +127,8 @@ void VerbsLink::commit(ChannelKind kind) {
   } else {
     connection.send(reserved_, reserved_bytes_);
   }
-  if (services_.settings.break_one_in > 0) [[unlikely]]
-    maybe_break(connection);
+  if (is_to_break()) [[unlikely]]
+    connection.break_now();
 }
 
 void VerbsLink::write_to_ring(Connection& connection, std::byte* frame, std::size_t bytes) {
@@ -124,9 +140,9 @@ void VerbsLink::write_to_ring(Connection& connection, std::byte* frame, std::siz
   connection.write(frame, write.bytes, write.to, writer.key());
 }
 
-void VerbsLink::maybe_break(Connection& connection) {
+bool VerbsLink::is_to_break() {
   const auto one_in = static_cast<std::uint64_t>(services_.settings.break_one_in);
-  if (base::mix64(++services_.commits) % one_in == 0) connection.break_now();
+  return one_in > 0 && base::mix64(++services_.commits) % one_in == 0;
 }
 
 bool VerbsLink::post_datagram(std::byte* frame, std::size_t bytes, const DatagramHeader& header) {
@@ -161,7 +177,8 @@ bool VerbsLink::post_parts(std::span<const std::byte> frame, std::uint32_t id) {
 
 bool VerbsLink::is_under_way(std::byte* frame) const {
   const SendBuffers::Note& note = SendBuffers::note_of(frame);
-  return note.connection != 0 && connector_->carries(note.connection);
+  return note.connection != 0 && ((connector_ && connector_->carries(note.connection)) ||
+                                  (xrc_ && xrc_->sender.carries(note.connection)));
 }
 
 Link::Resent VerbsLink::resend(ChannelKind, std::byte* frame, std::size_t bytes,
@@ -189,6 +206,7 @@ Link::Resent VerbsLink::send_copy(std::span<const std::byte> frame) {
 
 void VerbsLink::break_connection() {
   if (connector_) connector_->break_connection();
+  if (xrc_) xrc_->sender.break_now();
 }
 
 void VerbsLink::release(ChannelKind, std::byte* frame) {
@@ -330,6 +348,7 @@ Connector& VerbsLink::connector() {
 
 bool VerbsLink::ask(ChannelKind kind) {
   if (kind == ChannelKind::rc_fast_path) return fast_path_ && fast_path_->ask();
+  if (kind == ChannelKind::xrc_send) return ask_for_xrc();
   if (kind != ChannelKind::rc_send || !connector().is_closed()) return false;
   if (connector_->ask()) return true;
   earnable_.remove(ChannelKind::rc_send);
@@ -341,6 +360,11 @@ bool VerbsLink::give_back(ChannelKind kind) {
     connector_->close();
     return true;
   }
+  if (kind == ChannelKind::xrc_send) {
+    xrc_->sender.give_back();
+    channels_.remove(kind);
+    return true;
+  }
   if (kind != ChannelKind::rc_fast_path || !fast_path_->end()) return false;
   ring_number_ = 0;
   channels_.remove(kind);
@@ -348,22 +372,35 @@ bool VerbsLink::give_back(ChannelKind kind) {
 }
 
 bool VerbsLink::recall(ChannelKind kind) {
+  if (kind == ChannelKind::xrc_send && xrc_) xrc_->receiver.recall();
   return kind != ChannelKind::rc_fast_path || !fast_path_ || fast_path_->recall();
 }
 
 void VerbsLink::abandon() {
   if (connector_) connector_->abandon();
+  if (xrc_) {
+    xrc_->sender.abandon();
+    xrc_->receiver.abandon();
+  }
   earnable_ = {};
   channels_ = {};
 }
 
 void VerbsLink::serve(std::uint64_t now_ns) {
   is_timed_ = false;
-  connector_->serve(now_ns);
+  if (connector_) connector_->serve(now_ns);
+  if (xrc_) {
+    xrc_->sender.serve(now_ns);
+    xrc_->receiver.serve(now_ns);
+  }
   if (deadline_ns() != never_ns) on_timed();
 }
 
-std::uint64_t VerbsLink::deadline_ns() const { return connector_->deadline_ns(); }
+std::uint64_t VerbsLink::deadline_ns() const {
+  std::uint64_t first = connector_ ? connector_->deadline_ns() : never_ns;
+  if (xrc_) first = std::min({first, xrc_->sender.deadline_ns(), xrc_->receiver.deadline_ns()});
+  return first;
+}
 
 void VerbsLink::finish_ending() { connector_->finish_ending(); }
 
@@ -371,6 +408,7 @@ void VerbsLink::close() {
   // A connection's work ends before the ring that it may write.
   connector_.reset();
   drop_fast_path();
+  xrc_.reset();
 }
 
 bool VerbsLink::on_connection_asked() {
@@ -435,13 +473,17 @@ void VerbsLink::on_timed() {
 void VerbsLink::on_ending() { services_.ending.push_back(this); }
 
 void VerbsLink::send_message(const ConnectionMessage& message) {
+  send_control(DatagramHeader::connection, std::as_bytes(std::span(&message, 1)));
+}
+
+void VerbsLink::send_control(std::uint8_t type, std::span<const std::byte> message) {
   // One that finds no room now is repeated like one that was lost.
   std::byte* const brief = services_.reserve_briefly();
   if (brief == nullptr) return;
   DatagramHeader header = header_;
-  header.type = DatagramHeader::connection;
-  std::memcpy(brief, &message, sizeof(message));
-  post_datagram(brief, sizeof(message), header);
+  header.type = type;
+  std::ranges::copy(message, brief);
+  post_datagram(brief, message.size(), header);
   services_.buffers.release(brief);
 }
 

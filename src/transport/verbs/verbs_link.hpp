@@ -14,10 +14,15 @@
 #include "transport/verbs/fast_path.hpp"
 #include "transport/verbs/link_services.hpp"
 #include "transport/verbs/parts.hpp"
+#include "transport/verbs/xrc_receiver.hpp"
+#include "transport/verbs/xrc_sender.hpp"
 
 namespace hawser::transport::verbs {
 
-class VerbsLink final : public Link, public Connector::Listener, public FastPath::Listener {
+class VerbsLink final : public Link,
+                        public Connector::Listener,
+                        public FastPath::Listener,
+                        public XrcListener {
  public:
   /// HEADER: that of all datagrams to this peer. EXPECTED_TOKEN: that of what it sends.
   VerbsLink(LinkServices& services, const Identity& peer, const DatagramHeader& header,
@@ -32,6 +37,7 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   // What the transport got for this link.
   void on_part(std::span<const std::byte> part);
   void on_connection_message(std::span<const std::byte> message);
+  void on_xrc_message(std::span<const std::byte> message);
   /// Takes what the peer has written into our ring; true if anything was there.
   bool poll_ring();
   void say_asleep(bool is_asleep);
@@ -42,8 +48,8 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   void close();
 
   [[nodiscard]] ChannelSet possible_channels() const override {
-    return {ChannelKind::ud_send, ChannelKind::rc_send, ChannelKind::rc_fast_path,
-            ChannelKind::rc_rdma, ChannelKind::ud_zero_copy};
+    return {ChannelKind::ud_send, ChannelKind::rc_send,      ChannelKind::rc_fast_path,
+            ChannelKind::rc_rdma, ChannelKind::ud_zero_copy, ChannelKind::xrc_send};
   }
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
@@ -85,7 +91,19 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
  private:
   static constexpr std::uint32_t large_frames_max = 2;  // that were not released yet
 
+  /// Our way to the peer by XRC, and the peer's to us.
+  struct Xrc {
+    Xrc(LinkServices& services, XrcListener& listener)
+        : sender(services, listener), receiver(services, listener) {}
+    XrcSender sender;
+    XrcReceiver receiver;
+  };
+
   Connector& connector();
+  Xrc& xrc();
+  bool ask_for_xrc();
+  void send_by_xrc();
+  void send_control(std::uint8_t type, std::span<const std::byte> message);
   /// Null unless frames can be sent by one.
   [[nodiscard]] Connection* open_connection() const {
     return connector_ ? connector_->open() : nullptr;
@@ -95,7 +113,8 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   bool post_frame(std::byte* frame, std::size_t bytes);
   bool post_parts(std::span<const std::byte> frame, std::uint32_t id);
   void write_to_ring(Connection& connection, std::byte* frame, std::size_t bytes);
-  void maybe_break(Connection& connection);
+  /// For tests: it is this frame's turn to break what it left by.
+  bool is_to_break();
   void drop_fast_path();
   void end_ring_of_peer();
 
@@ -120,6 +139,15 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   void on_fast_path_refused() override;
   void on_fast_path_recalled() override;
 
+  void on_xrc_open() override;
+  void on_xrc_refused(bool is_final) override;
+  void on_xrc_broken() override;
+  void on_xrc_recalled() override;
+  bool on_xrc_asked() override;
+  void on_xrc_given_back() override;
+  void on_xrc_arrived(std::span<const std::byte> frame) override;
+  void send_xrc_message(const XrcMessage& message) override;
+
   LinkServices& services_;
   const Identity peer_;
   const DatagramHeader header_;
@@ -139,6 +167,7 @@ class VerbsLink final : public Link, public Connector::Listener, public FastPath
   std::unique_ptr<FastPath> fast_path_;  // while there is a connection
   std::uint32_t ring_number_ = 0;        // of our ring at the peer, as frames note it
   std::unique_ptr<PartAssembler> parts_;
+  std::unique_ptr<Xrc> xrc_;
 };
 
 }  // namespace hawser::transport::verbs

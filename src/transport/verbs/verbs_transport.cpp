@@ -123,8 +123,10 @@ Result<void> VerbsTransport::open_datagrams() {
       .datagrams = *datagrams_,
       .registrations = [this]() -> memory::RegistrationCache& { return registrations(); },
       .words = words_,
+      .host_file = environment_.host_file,
       .reliable = nullptr,
       .zero_copy = nullptr,
+      .xrc = nullptr,
       .timed = {},
       .ending = {},
       .polled = {},
@@ -213,6 +215,7 @@ bool VerbsTransport::progress() {
   bool moved =
       datagrams_->poll([this](const ReceivedDatagram& datagram) { on_datagram(datagram); });
   moved |= poll_connections();
+  if (services_->xrc) moved |= services_->xrc->poll();
   if (services_->zero_copy && !services_->zero_copy->is_idle())
     moved |= services_->zero_copy->poll(environment_.clock());
   rounds_since_look_ += moved ? 1 : rounds_of_idle_one;
@@ -235,6 +238,7 @@ void VerbsTransport::take_events() {
     if (event.event_type == IBV_EVENT_PORT_ACTIVE && is_ours()) set_up(true);
     if (event.event_type == IBV_EVENT_DEVICE_FATAL) set_up(false);
     if (services_->reliable) services_->reliable->on_event(event);
+    if (services_->xrc) services_->xrc->receives->on_event(event);
   });
 }
 
@@ -246,7 +250,8 @@ void VerbsTransport::set_up(bool is_up) {
 transport::Transport::Traffic VerbsTransport::traffic() const {
   return {.by = fmt::format("port {} of {}", port_->number, port_->device),
           .bytes_sent = datagrams_->bytes_sent() +
-                        (services_->reliable ? services_->reliable->bytes_started() : 0)};
+                        (services_->reliable ? services_->reliable->bytes_started() : 0) +
+                        (services_->xrc ? services_->xrc->hosts->bytes_started() : 0)};
 }
 
 bool VerbsTransport::poll_connections() {
@@ -292,6 +297,7 @@ void VerbsTransport::arm() {
   rounds_since_look_ = rounds_per_look;  // whatever wakes us may be one
   datagrams_->arm();
   if (services_->reliable) services_->reliable->arm();
+  if (services_->xrc) services_->xrc->arm();
   if (services_->zero_copy) services_->zero_copy->arm();
   say_asleep(true);
 }
@@ -306,6 +312,7 @@ std::uint64_t VerbsTransport::deadline_ns() const {
   std::uint64_t first = said_asleep_ ? environment_.clock() + look_ns : never_ns;
   for (const VerbsLink* link : services_->timed) first = std::min(first, link->deadline_ns());
   if (services_->zero_copy) first = std::min(first, services_->zero_copy->deadline_ns());
+  if (services_->xrc && services_->xrc->hosts->has_broken()) first = 0;
   return first;
 }
 
@@ -323,6 +330,9 @@ void VerbsTransport::on_datagram(const ReceivedDatagram& datagram) {
       return;
     case DatagramHeader::connection:
       link->on_connection_message(body);
+      return;
+    case DatagramHeader::xrc:
+      link->on_xrc_message(body);
       return;
     case DatagramHeader::part:
       link->on_part(body);

@@ -37,6 +37,7 @@ class VerbsTransport final : public Transport {
     memory::Ledger* ledger;
     Sink* sink;
     std::function<std::uint64_t()> clock;  // nanoseconds
+    int host_file = -1;                    // see XrcDomain
   };
   /// One for each port that SETTINGS allow, in the order of their rails; one at least.
   static Result<std::vector<std::unique_ptr<VerbsTransport>>> open_all(
@@ -71,6 +72,10 @@ class VerbsTransport final : public Transport {
 
   /// Datagrams that were dropped: strangers', malformed, or to somebody else.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  /// Hosts to whose processes it sends by a queue pair of XRC now.
+  [[nodiscard]] std::size_t xrc_hosts() const {
+    return services_->xrc ? services_->xrc->hosts->size() : 0;
+  }
 
  private:
   /// How long what a sleeper's peer wrote before it saw that it sleeps can stay unseen.

@@ -20,8 +20,8 @@
 // type: 1: a frame of the channel ud_send. 2: a connection message. 3: a part of a frame that left
 // by a connection, which broke, and is longer than a datagram: behind the header
 //   | number of the frame among those sent in parts 32 | offset 32 | bytes of the frame 32 | 0 32 |
-// and the bytes from the offset on. MTU: of the sender's port, as the verbs number it. With the 40
-// bytes a frame begins at a multiple of 64.
+// and the bytes from the offset on. 4: a message about XRC. MTU: of the sender's port, as the verbs
+// number it. With the 40 bytes a frame begins at a multiple of 64.
 //
 // A connection message (Handshake says what its kinds mean), behind the header:
 //    0                   1                   2                   3
@@ -39,6 +39,24 @@
 // broke, what is under way is lost. reads: RDMA reads from the sender that may be under way.
 // window: frames of high priority that may be on their way to the sender, until acknowledgements
 // say otherwise.
+//
+// A message about XRC (XrcAsker and XrcGranter say what its kinds mean), behind the header:
+//    0                   1                   2                   3
+//   +---------------+---------------+---------------+---------------+
+//   | kind          | flags         | MTU           | 0             |
+//   +---------------+---------------+---------------+---------------+
+//   | number of the attempt                                         |
+//   +---------------------------------------------------------------+
+//   | host of the sender 64                                         |
+//   | queue pair that sends 32      | first packet's number there 32|
+//   | target queue pair 32          | receive queue 32              |
+//   | number of the grant 32        | longest frame 32              |
+//   | LID 16 | window 16 | GID 128 | 0 32                           |
+//   +---------------------------------------------------------------+
+// flags bit 0: the queue pair that sends broke. here: the host, 0: there is no XRC. ask: who sends,
+// or the target queue pair that serves the host already (0: to be made). grant: target, receive
+// queue, grant, longest frame and window of whom it is from. Frames that leave so have the number
+// of the grant as immediate data: whose they are. The others: none of that.
 //
 // What goes over a connection: frames as they are; and, with immediate data that says which, the
 // messages of FastPathMessage: 1 ask, 2 grant, 3 refuse, 4 end, 5 recall, 6 drained:
@@ -66,6 +84,7 @@ struct DatagramHeader {
   static constexpr std::uint8_t frame = 1;
   static constexpr std::uint8_t connection = 2;
   static constexpr std::uint8_t part = 3;
+  static constexpr std::uint8_t xrc = 4;
 
   std::uint8_t version = current_version;
   std::uint8_t type = frame;
@@ -117,6 +136,28 @@ struct ConnectionMessage {
   std::uint8_t gid[16] = {};
 };
 static_assert(sizeof(ConnectionMessage) == 56);
+
+struct XrcMessage {
+  static constexpr std::uint8_t is_broken = 1;
+
+  std::uint8_t kind = 0;
+  std::uint8_t flags = 0;
+  std::uint8_t mtu = 0;
+  std::uint8_t reserved = 0;
+  std::uint32_t attempt = 0;
+  std::uint64_t host = 0;
+  std::uint32_t queue_pair = 0;
+  std::uint32_t first_packet = 0;
+  std::uint32_t target = 0;
+  std::uint32_t receive_queue = 0;
+  std::uint32_t grant = 0;
+  std::uint32_t frame_bytes = 0;
+  std::uint16_t lid = 0;
+  std::uint16_t window = 0;
+  std::uint8_t gid[16] = {};
+  std::uint32_t reserved_too = 0;
+};
+static_assert(sizeof(XrcMessage) == 64);
 
 struct FastPathMessage {
   enum class Kind : std::uint32_t { ask = 1, grant, refuse, end, recall, drained };
