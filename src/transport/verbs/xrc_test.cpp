@@ -34,6 +34,15 @@ struct Hosts {
     settle_all();
     ASSERT_TRUE(links[which]->channels().has(shared));
   }
+  /// The first peer has the channel; the second one is asked, and says nothing yet.
+  void ask_one_that_does_not_look() {
+    earn(1);  // so that its host is known
+    EXPECT_TRUE(links[1]->give_back(shared));
+    settle_all();
+    earn(0);
+    EXPECT_TRUE(links[1]->ask(shared));
+    settle(a, *ends[0]);
+  }
   void send_to(std::size_t which, std::size_t bytes, std::uint64_t number) {
     std::byte* const frame = send(*links[which], shared, bytes, number);
     ASSERT_NE(frame, nullptr);
@@ -143,6 +152,50 @@ TEST(VerbsXrc, TheTargetOutlivesWhoMadeIt) {
   hosts.settle_all();
   EXPECT_EQ(hosts.ends[0]->sink.arrivals.size(), 1U);
   EXPECT_EQ(hosts.a.transport->xrc_hosts(), 1U);
+}
+
+TEST(VerbsXrc, TheLastHolderOfATargetStaysWhileAnotherOneIsToldOfIt) {
+  Hosts hosts(2);
+  hosts.ask_one_that_does_not_look();
+  EXPECT_TRUE(hosts.links[0]->give_back(shared));
+  settle(hosts.a, *hosts.ends[0]);
+  EXPECT_EQ(hosts.ends[0]->sink.given_back, 0);
+  hosts.settle_all();
+  EXPECT_EQ(hosts.ends[0]->sink.given_back, 1);
+  ASSERT_TRUE(hosts.links[1]->channels().has(shared));
+  hosts.send_to(1, 4000, 5);
+  hosts.settle_all();
+  EXPECT_EQ(hosts.ends[1]->sink.arrivals.size(), 1U);
+}
+
+TEST(VerbsXrc, OneThatBreaksWhileItIsAskedForIsRefusedAndMayBeAskedForAnew) {
+  Hosts hosts(2);
+  hosts.ask_one_that_does_not_look();
+  hosts.links[0]->break_connection();
+  hosts.settle_all();
+  EXPECT_EQ(hosts.a.sink.refused, 1);
+  EXPECT_FALSE(hosts.links[1]->channels().has(shared));
+  EXPECT_EQ(hosts.ends[1]->sink.asked, hosts.ends[1]->sink.given_back) << "no slot is left";
+  hosts.earn(1);
+  hosts.send_to(1, 4000, 5);
+  hosts.settle_all();
+  EXPECT_EQ(hosts.ends[1]->sink.arrivals.size(), 1U);
+}
+
+TEST(VerbsXrc, WithAConnectionBesideItEachCarriesItsOwn) {
+  Hosts hosts(1);
+  hosts.earn(0);
+  EXPECT_TRUE(hosts.links[0]->ask(rc));
+  hosts.settle_all();
+  ASSERT_TRUE(hosts.links[0]->channels().has(rc));
+  hosts.send_to(0, 3000, 1);
+  hosts.links[0]->release(rc, send(*hosts.links[0], rc, 3000, 2));
+  EXPECT_TRUE(hosts.links[0]->give_back(rc));
+  hosts.settle_all();
+  EXPECT_TRUE(hosts.links[0]->channels().has(shared));
+  ASSERT_EQ(hosts.ends[0]->sink.arrivals.size(), 2U);
+  for (const auto& arrival : hosts.ends[0]->sink.arrivals)
+    EXPECT_EQ(arrival.kind, arrival.number == 1 ? shared : rc);
 }
 
 TEST(VerbsXrc, ARefusalIsHeardAndTheNextOneHasItsTurn) {
