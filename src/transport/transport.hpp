@@ -198,11 +198,11 @@ class Link {
   virtual void commit(ChannelKind kind) = 0;
 
   /// Which rail of which network this link goes by. Where the network's name is empty, it is the
-  /// only way to its peer.
+  /// only way to its peer; links of different networks may lead to the same peer.
   [[nodiscard]] virtual Rail rail() const { return {}; }
   /// This side's end of its rail can send and receive now; see Sink::on_link_state.
   [[nodiscard]] virtual bool is_up() const { return true; }
-  /// What its rail carries, or 0 if that is not known.
+  /// What its rail carries, or what copies by it do; 0 if that is not known.
   [[nodiscard]] virtual std::uint64_t bits_per_second() const { return 0; }
   /// The rail has failed: what was committed shall not be waited for any more. Channels that lose
   /// nothing break (Sink::on_undelivered), operations end; others may come when it is up again.
@@ -332,8 +332,9 @@ class Link {
   // For the sink alone.
   void* user = nullptr;
   std::uint8_t rail_number = 0;
-  ChannelSet asked;  // for, and neither granted nor refused
-  ChannelSet taken;  // earned ones: asked for, or there, or about to end
+  bool is_beside = false;  // another network's link to the peer is the one for frames
+  ChannelSet asked;        // for, and neither granted nor refused
+  ChannelSet taken;        // earned ones: asked for, or there, or about to end
 
  protected:
   ChannelSet channels_;

@@ -180,6 +180,33 @@ foreach(rdma get put pipeline)
     ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;${on_verbs};SOFTRDMA_PORTS=2;SOFTRDMA_FABRIC=hawser-tests-port-${rdma};${rdma_${rdma}}")
 endforeach()
 
+# Long messages by another network at the same time: shared memory, from whose sender the receiver
+# copies a share. Where connections break, bits flip, there are two rails, or copying is not allowed.
+set(on_networks HAWSER_TRANSPORT=verbs,shm HAWSER_VERBS_ADAPTER=softrdma HAWSER_P2P_STRIPE_NETWORKS=true
+  ${soon})
+set(networks_all SOFTRDMA_FABRIC=hawser-tests-networks)
+set(networks_crc ${fault_crc} SOFTRDMA_FABRIC=hawser-tests-networks-crc)
+set(networks_crc_copies HAWSER_DELIVERY_CRC=single_copy HAWSER_DELIVERY_FLIP_ONE_IN=8
+  SOFTRDMA_FABRIC=hawser-tests-networks-copies)
+set(networks_breaks ${fault_breaks} SOFTRDMA_FABRIC=hawser-tests-networks-breaks)
+set(networks_rails ${rails_flaps} SOFTRDMA_FABRIC=hawser-tests-networks-rails)
+set(networks_refused HAWSER_SHM_SINGLE_COPY=false SOFTRDMA_FABRIC=hawser-tests-networks-refused)
+foreach(rdma get put pipeline)
+  foreach(fault all crc crc_copies)
+    multirank_test(networks VARIANT ${fault}_${rdma} RANKS 2 4 ARGUMENTS both ENVIRONMENT
+      ${on_networks} ${networks_${fault}} ${rdma_${rdma}})
+  endforeach()
+  multirank_test(networks VARIANT refused_${rdma} RANKS 2 ARGUMENTS first ENVIRONMENT ${on_networks}
+    ${networks_refused} ${rdma_${rdma}})
+  foreach(fault all crc breaks rails)
+    multirank_test(stress VARIANT networks_${fault}_${rdma} RANKS 4 ENVIRONMENT ${on_networks}
+      ${networks_${fault}} ${rdma_${rdma}} ${rails_soon})
+  endforeach()
+endforeach()
+multirank_test(networks VARIANT unchained RANKS 2 ARGUMENTS both ENVIRONMENT ${on_networks}
+  ${networks_all} ${rdma_unchained})
+add_dependencies(multirank_networks hawser_component_verbs softrdma_ibverbs)
+
 # Long messages cross by operations in the last two chains alone.
 foreach(chain ud ud_copy zero_copy rc fast xrc rdma hybrid)
   set(ways get)

@@ -12,6 +12,9 @@
 // Rails: one of its links is used, whose channels are the endpoint's; where there are several
 //       (Rails), frames come by any of them, and each is released by the link that keeps it.
 //
+// Side link: one of another network, if the layer above asked for it. It carries no frames, earns
+//       nothing and serves payload of long messages alone; the endpoint can lose it and go on.
+//
 // Ownership: owned by EndpointTable for the life of the process.
 // Threads:   the lane lock.
 // Bounds:    the FIFO holds no payload and is limited by memory alone (DESIGN §4); it is charged to
@@ -172,6 +175,10 @@ class Endpoint {
   void count_received(ChannelKind kind, std::uint64_t bytes) {
     received_[static_cast<std::size_t>(kind)].add(bytes);
   }
+  /// BYTES that belong to a message which was counted, without them, before.
+  void count_more_received(ChannelKind kind, std::uint64_t bytes) {
+    received_[static_cast<std::size_t>(kind)].bytes += bytes;
+  }
   [[nodiscard]] const base::ChannelCounters& sent(ChannelKind kind) const {
     return sent_[static_cast<std::size_t>(kind)];
   }
@@ -203,6 +210,11 @@ class Endpoint {
     Link* const by = link(number);
     return by != nullptr && by->channels().has(ChannelKind::rc_rdma) ? by : nullptr;
   }
+
+  /// The link of another network, or null; see EndpointTable::seek_side_link().
+  [[nodiscard]] Link* side_link() const { return side_link_; }
+  /// Payload that crosses it is checked.
+  [[nodiscard]] bool is_side_link_checked() const { return is_side_link_checked_; }
 
   // Credit for unexpected payload (DESIGN §4), kept here because it is per peer; p2p decides.
   std::int64_t send_credit_bytes = 0;  // eager payload that we may still send
@@ -334,6 +346,7 @@ class Endpoint {
   const bool same_host_;
   memory::Ledger& ledger_;
   Link* link_ = nullptr;
+  Link* side_link_ = nullptr;
   const SendTable* table_ = nullptr;  // null until the link has channels
   DeliveryChannels delivery_;         // of the link
   ChannelKind frame_channel_ = ChannelKind::shared_queue;
@@ -343,6 +356,8 @@ class Endpoint {
   std::uint64_t messages_ = 0;
   std::uint64_t next_look_messages_ = 0;
   std::array<Earning, transport::earned_kinds.size()> earnings_{};
+  bool has_sought_side_link_ = false;
+  bool is_side_link_checked_ = false;
   bool listed_ = false;  // in the table's list of endpoints with frames that wait
   bool lost_ = false;
   bool has_waiting_ = false;  // in the FIFO, and it is not their turn

@@ -41,24 +41,20 @@ bool EndpointTable::try_connect(Endpoint& endpoint) {
     on_channels_changed(*link);
     return true;
   }
-  for (Transport* transport : transports_) {
-    const auto address =
-        environment_.bootstrap->look_up(endpoint.identity().index, transport->name());
-    if (!address) {
-      lose(endpoint, address.error().sentence());
-      return true;
-    }
-    if (!*address) continue;
-    const Result<Link*> link = transport->connect(endpoint.identity(), **address);
-    if (!link) {
-      lose(endpoint, link.error().sentence());
-      return true;
-    }
-    attach(endpoint, **link);
-    if (!(*link)->channels().empty()) on_channels_changed(**link);
+  const Result<Way> way = preferred_way(endpoint.identity());
+  if (!way) {
+    lose(endpoint, way.error().sentence());
     return true;
   }
-  return false;
+  if (way->transport == nullptr) return false;
+  const Result<Link*> link = way->transport->connect(endpoint.identity(), way->address);
+  if (!link) {
+    lose(endpoint, link.error().sentence());
+    return true;
+  }
+  attach(endpoint, **link);
+  if (!(*link)->channels().empty()) on_channels_changed(**link);
+  return true;
 }
 
 void EndpointTable::attach(Endpoint& endpoint, Link& link) {
@@ -295,12 +291,19 @@ void EndpointTable::on_control(const Link& link, std::span<const std::byte> fram
 
 void EndpointTable::on_link(Link& link, const Identity& peer) {
   Endpoint* const known = find(peer);
-  attach(known != nullptr ? *known : make(peer), link);
+  Endpoint& endpoint = known != nullptr ? *known : make(peer);
+  if (!is_beside(endpoint, link)) {
+    attach(endpoint, link);
+    return;
+  }
+  attach_beside(endpoint, link);
+  // What the peer has sent by the link that both of us use is still on its way.
+  if (known == nullptr && !try_connect(endpoint)) unresolved_.push_back(&endpoint);
 }
 
 bool EndpointTable::on_channel_asked(Link& link, ChannelKind kind) {
   Endpoint& endpoint = endpoint_of(link);
-  if (endpoint.lost_) return false;
+  if (endpoint.lost_ || link.is_beside) return false;
   Slots<Endpoint>& granted = slots_.granted(kind);
   // One slot for all rails. What we asked for by one is there by another.
   const bool is_expected =
@@ -343,6 +346,7 @@ void EndpointTable::keep_within_memory() {
 }
 
 void EndpointTable::on_channels_changed(Link& link) {
+  if (link.is_beside) return;  // whoever has payload for it looks by itself
   Endpoint& endpoint = endpoint_of(link);
   for (const ChannelKind kind : transport::earned_kinds) {
     if (link.channels().has(kind)) {
@@ -412,7 +416,7 @@ void EndpointTable::on_channel_recalled(Link& link, ChannelKind kind) {
 }
 
 void EndpointTable::on_undelivered(Link& link, transport::ChannelSet kinds) {
-  endpoint_of(link).on_undelivered(link, kinds);
+  if (!link.is_beside) endpoint_of(link).on_undelivered(link, kinds);
 }
 
 void EndpointTable::on_operation_done(Link& link, std::uint64_t token, bool was_done) {
@@ -534,7 +538,7 @@ void EndpointTable::give_back_unshared(Endpoint& endpoint, Link& link) {
 
 void EndpointTable::on_link_state(Link& link) {
   Endpoint& endpoint = endpoint_of(link);
-  if (endpoint.lost_) return;
+  if (endpoint.lost_ || link.is_beside) return;
   if (!link.is_up()) connect_rails(endpoint);
   if (!endpoint.rails_) return;
   endpoint.rails_->set_up(link.rail_number, link.is_up());
@@ -581,12 +585,20 @@ std::uint64_t EndpointTable::serve(Endpoint& endpoint, std::uint64_t now_ns) {
   return std::min(next_ns, endpoint.rails_->deadline_ns());
 }
 
-void EndpointTable::on_lost(Link& link, std::string_view cause) { lose(endpoint_of(link), cause); }
+void EndpointTable::on_lost(Link& link, std::string_view cause) {
+  Endpoint& endpoint = endpoint_of(link);
+  if (!link.is_beside) {
+    lose(endpoint, cause);
+  } else if (endpoint.side_link_ == &link) {
+    endpoint.side_link_ = nullptr;
+  }
+}
 
 void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   if (endpoint.lost_) return;
   endpoint.lost_ = true;
   endpoint.for_each_link([](Link& link) { link.abandon(); });
+  if (Link* const side = std::exchange(endpoint.side_link_, nullptr)) side->abandon();
   endpoint.table_ = nullptr;
   slots_.note_gone(endpoint);
   for (const ChannelKind kind : transport::earned_kinds) {

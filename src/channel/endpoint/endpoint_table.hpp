@@ -44,6 +44,7 @@ class EndpointTable final : public Sink {
   void add_transport(Transport& transport) {
     transports_.push_back(&transport);
     has_rails_ |= transport.rail().number > 0;
+    has_networks_ |= transport.rail().network != transports_.front()->rail().network;
   }
   /// The transport to this very process.
   void set_self_transport(Transport& transport) { self_transport_ = &transport; }
@@ -64,6 +65,8 @@ class EndpointTable final : public Sink {
   void connect_to(std::uint32_t index);
   /// It has one, or can't have one; connect_to() was called for it.
   [[nodiscard]] bool is_connected_to(std::uint32_t index) const;
+  /// Connects ENDPOINT, which is open, by another network as well, if one reaches it: once.
+  void seek_side_link(Endpoint& endpoint);
   /// Nobody earns anything any more: what is said from now on is a farewell.
   void stop_earning() { earns_ = false; }
   /// Of channels of KIND, one of transport::earned_kinds, that this process asked for, or that are
@@ -136,6 +139,15 @@ class EndpointTable final : public Sink {
   /// Slots follow the channels that ENDPOINT has by any of its links.
   void settle_slots(Endpoint& endpoint, ChannelKind kind);
   void attach(Endpoint& endpoint, Link& link);
+  void attach_beside(Endpoint& endpoint, Link& link);
+  /// LINK, by which ENDPOINT has reached us, is of another network than that which both of us use.
+  [[nodiscard]] bool is_beside(const Endpoint& endpoint, const Link& link) const;
+  struct Way {
+    Transport* transport = nullptr;
+    std::vector<std::byte> address;
+  };
+  /// By the first transport for which PEER has published an address; by null if it has for none.
+  [[nodiscard]] Result<Way> preferred_way(const Identity& peer) const;
   /// FRAME without its checksum; empty if that failed.
   std::span<const std::byte> check(Endpoint& endpoint, std::span<const std::byte> frame);
   void deliver(Link& link, ChannelKind kind, std::span<const std::byte> frame);
@@ -174,7 +186,8 @@ class EndpointTable final : public Sink {
   std::vector<bool> ended_;          // by index; empty until one has ended
   std::uint32_t memory_rounds_ = 0;  // since the last look
   bool earns_ = true;
-  bool has_rails_ = false;  // some transport is not the only one of its network
+  bool has_rails_ = false;     // some transport is not the only one of its network
+  bool has_networks_ = false;  // its transports are of several
 };
 
 }  // namespace hawser::channel

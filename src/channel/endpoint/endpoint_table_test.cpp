@@ -3,70 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "channel/endpoint/fake_rails.hpp"
+#include "channel/endpoint/fake_end.hpp"
 
 namespace hawser::channel {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
-
-class Handler final : public FrameHandler {
- public:
-  void on_frame(Endpoint&, ChannelKind, std::span<const std::byte> frame) override {
-    std::uint32_t number = 0;
-    std::memcpy(&number, frame.data() + sizeof(FramePrefix), sizeof(number));
-    numbers.push_back(number);
-  }
-  bool on_turn(void*) override { return true; }
-  void on_lost(Endpoint&) override {}
-  void on_operation_done(Endpoint&, std::uint64_t, bool) override {}
-  void on_clearance(Endpoint&, std::uint64_t, const transport::Clearance&) override {}
-
-  std::vector<std::uint32_t> numbers;
-};
-
-Policy make_policy(const PolicySettings& settings) {
-  auto policy = Policy::parse(settings, {.ranks = 2, .oversubscribed = false});
-  return std::move(*policy);
-}
-
-struct End {
-  End(FakeNetwork& network, FakeBootstrap::Directory& directory, std::uint32_t index,
-      std::uint8_t rails, std::uint64_t& now_ns)
-      : bootstrap(directory, index),
-        table({{1, index, 0},
-               &bootstrap,
-               &ledger,
-               &policy,
-               settings,
-               0,
-               assurance,
-               {},
-               [&now_ns] { return now_ns; }}),
-        alone(nobody, index, 0, table) {
-    table.set_handler(handler);
-    table.set_self_transport(alone);
-    EXPECT_TRUE(policy.set_ud_max(512).ok());
-    for (std::uint8_t rail = 0; rail < rails; ++rail) {
-      auto& made =
-          transports.emplace_back(std::make_unique<FakeTransport>(network, index, rail, table));
-      EXPECT_TRUE(bootstrap.publish(made->name(), *made->address()).ok());
-      table.add_transport(*made);
-    }
-  }
-  ~End() { table.give_frames_back(); }
-
-  PolicySettings settings;
-  AssuranceSettings assurance;
-  memory::Ledger ledger;
-  Policy policy = make_policy(settings);
-  Handler handler;
-  FakeBootstrap bootstrap;
-  EndpointTable table;
-  FakeNetwork nobody;
-  FakeTransport alone;
-  std::vector<std::unique_ptr<FakeTransport>> transports;
-};
 
 class TwoRails : public ::testing::Test {
  protected:

@@ -1,5 +1,7 @@
 // A network of several rails for tests: datagrams between processes of one program, which a test
-// loses by taking a port down, with or without an event, or by cutting a rail.
+// loses by taking a port down, with or without an event, or by cutting a rail. Several networks
+// have names of their own; links may have operations on memory, and copies, since all memory is
+// that of this one process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,14 +35,10 @@ struct FakeNetwork {
 
 class FakeLink final : public transport::Link {
  public:
-  FakeLink(FakeTransport& own, std::uint32_t peer) : own_(own), peer_(peer) {
-    channels_.add(transport::ChannelKind::ud_send);
-  }
+  FakeLink(FakeTransport& own, std::uint32_t peer);
   ~FakeLink() override { EXPECT_TRUE(kept_.empty()) << "every frame is released where it is kept"; }
 
-  [[nodiscard]] transport::ChannelSet possible_channels() const override {
-    return {transport::ChannelKind::ud_send};
-  }
+  [[nodiscard]] transport::ChannelSet possible_channels() const override { return channels_; }
   [[nodiscard]] std::size_t frame_bytes_max(transport::ChannelKind) const override { return 1024; }
   std::byte* reserve(transport::ChannelKind, std::size_t bytes) override {
     return kept_.emplace_back(std::vector<std::byte>(bytes)).data();
@@ -49,6 +47,7 @@ class FakeLink final : public transport::Link {
   [[nodiscard]] transport::Rail rail() const override;
   [[nodiscard]] bool is_up() const override;
   void break_connection() override { ++broken; }
+  void abandon() override { ++abandoned; }
   [[nodiscard]] bool may_lose_frames() const override { return true; }
   bool send_once(transport::ChannelKind, std::span<const std::byte> frame) override {
     send(frame);
@@ -75,16 +74,36 @@ class FakeLink final : public transport::Link {
   bool give_back(transport::ChannelKind) override { return false; }
   bool recall(transport::ChannelKind) override { return false; }
   [[nodiscard]] bool is_away() const override { return false; }
-  std::int64_t get(std::span<const transport::MemoryPiece>,
-                   std::span<const transport::MemoryPiece>) override {
-    return -1;
+  std::int64_t get(std::span<const transport::MemoryPiece> local,
+                   std::span<const transport::MemoryPiece> remote) override {
+    if (copies_left == 0) return -1;
+    --copies_left;
+    copy(local.front().address, remote.front().address, local.front().bytes);
+    if (std::exchange(damages_next, false))
+      *reinterpret_cast<std::byte*>(local.front().address) ^= std::byte{1};
+    return static_cast<std::int64_t>(local.front().bytes);
   }
+  transport::Result<std::unique_ptr<transport::HeldMemory>> hold(std::uint64_t /*address*/,
+                                                                 std::size_t /*bytes*/) override {
+    struct Held final : transport::HeldMemory {
+      [[nodiscard]] std::uint32_t remote_key() const override { return 1; }
+      [[nodiscard]] std::uint32_t local_key() const override { return 2; }
+    };
+    return std::unique_ptr<transport::HeldMemory>(std::make_unique<Held>());
+  }
+  bool start(const transport::Operation& operation) override;
 
   int broken = 0;
+  int abandoned = 0;
   int copies = 0;
-  bool has_connection = false;  // that carries all its frames
+  bool has_connection = false;          // that carries all its frames
+  std::size_t copies_left = 1'000'000;  // before all others are refused
+  bool damages_next = false;            // of them
 
  private:
+  static void copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  }
   void send(std::span<const std::byte> frame);
   [[nodiscard]] bool keeps(const std::byte* frame) const {
     return std::ranges::any_of(kept_, [&](const auto& each) { return each.data() == frame; });
@@ -97,25 +116,35 @@ class FakeLink final : public transport::Link {
 
 class FakeTransport final : public transport::Transport {
  public:
-  FakeTransport(FakeNetwork& network, std::uint32_t index, std::uint8_t rail, transport::Sink& sink)
+  FakeTransport(FakeNetwork& network, std::uint32_t index, std::uint8_t rail, transport::Sink& sink,
+                const std::string& network_name = "fake")
       : state_(network.rails.at(rail)),
         index_(index),
         rail_(rail),
-        name_(rail == 0 ? "fake" : "fake." + std::to_string(rail)),
+        network_name_(network_name),
+        name_(rail == 0 ? network_name : network_name + "." + std::to_string(rail)),
         sink_(sink) {
     state_.ends[index] = this;
   }
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] transport::Rail rail() const override { return {"fake", rail_}; }
+  [[nodiscard]] transport::Rail rail() const override { return {network_name_, rail_}; }
   transport::Result<std::span<const std::byte>> address() override {
     return std::as_bytes(std::span(&index_, 1));
   }
   transport::Result<transport::Link*> connect(const transport::Identity& peer,
                                               std::span<const std::byte>) override {
+    ++connected;
+    if (announces) send(peer.index, {});
     return &link(peer.index);
   }
   bool progress() override {
+    if (!done.empty() && !holds_reports) {
+      const auto [link, token] = done.front();
+      done.pop_front();
+      sink_.on_operation_done(*link, token, true);
+      return true;
+    }
     if (inbox_.empty()) return false;
     const auto [from, frame] = std::move(inbox_.front());
     inbox_.pop_front();
@@ -125,6 +154,7 @@ class FakeTransport final : public transport::Transport {
       sink_.on_link(by, {1, from, 0});
       sink_.on_channels_changed(by);
     }
+    if (frame.empty()) return true;
     ++state_.frames;
     sink_.on_frame(by, transport::ChannelKind::ud_send, frame);
     return true;
@@ -150,10 +180,17 @@ class FakeTransport final : public transport::Transport {
     end.inbox_.emplace_back(index_, std::vector<std::byte>(frame.begin(), frame.end()));
   }
 
+  bool announces = false;  // a link to its peer as soon as it is made, as shared memory does
+  int connected = 0;
+  transport::ChannelSet channels{transport::ChannelKind::ud_send};  // of its links
+  std::deque<std::pair<FakeLink*, std::uint64_t>> done;  // operations: their links and tokens
+  bool holds_reports = false;                            // of them
+
  private:
   FakeNetwork::RailState& state_;
   const std::uint32_t index_;
   const std::uint8_t rail_;
+  const std::string network_name_;
   const std::string name_;
   transport::Sink& sink_;
   bool is_up_ = true;
@@ -161,6 +198,16 @@ class FakeTransport final : public transport::Transport {
   std::deque<std::pair<std::uint32_t, std::vector<std::byte>>> inbox_;
 };
 
+inline FakeLink::FakeLink(FakeTransport& own, std::uint32_t peer) : own_(own), peer_(peer) {
+  channels_ = own.channels;
+}
+inline bool FakeLink::start(const transport::Operation& operation) {
+  const bool is_get = operation.kind == transport::Operation::Kind::get;
+  copy(is_get ? operation.local_address : operation.remote_address,
+       is_get ? operation.remote_address : operation.local_address, operation.bytes);
+  own_.done.emplace_back(this, operation.token);
+  return true;
+}
 inline transport::Rail FakeLink::rail() const { return own_.rail(); }
 inline bool FakeLink::is_up() const { return own_.is_up(); }
 inline void FakeLink::send(std::span<const std::byte> frame) { own_.send(peer_, frame); }

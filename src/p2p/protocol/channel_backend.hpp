@@ -3,11 +3,11 @@
 //
 // A send becomes frames on an endpoint (send.cpp); frames that arrive are matched and delivered
 // (receive.cpp); data that did not come with its header is fetched (transfer.cpp), by RDMA where
-// there is a connection for it (rdma.cpp), or without copies by datagrams (zero_copy.cpp). What
-// crosses outside of frames is checked where the user wants it (payload_check.cpp).
-// Ownership: borrows the endpoint table; owns matching, pools and unexpected messages.
-// Threads:   the lane lock.
-// Bounds:    unexpected payload is credited per sender (credit_bytes); beyond it a sender keeps the
+// there is a connection for it (rdma.cpp), in part by another network at the same time
+// (side_copies.cpp), or without copies by datagrams (zero_copy.cpp). What crosses outside of frames
+// is checked where the user wants it (payload_check.cpp). Ownership: borrows the endpoint table;
+// owns matching, pools and unexpected messages. Threads:   the lane lock. Bounds:    unexpected
+// payload is credited per sender (credit_bytes); beyond it a sender keeps the
 //            data itself. Payload of at most `free_payload_bytes` counts as part of its header, and
 //            headers are bounded by memory alone (DESIGN §4).
 #pragma once
@@ -44,6 +44,7 @@ struct ProtocolSettings {
   std::int64_t pipeline_eager_bytes = 64 << 10;    // by frames, while the first are registered
   bool pipeline_cache = true;                      // blocks stay registered
   std::int64_t stripe_bytes_min = 256 << 10;       // longer messages go by all rails
+  bool stripe_networks = false;                    // and by another network, too
 };
 
 class ChannelBackend final : public Backend, public channel::FrameHandler {
@@ -69,7 +70,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void arm() override { endpoints_.arm(); }
   [[nodiscard]] std::uint64_t deadline_ns() const override { return endpoints_.deadline_ns(); }
   [[nodiscard]] bool has_work() const override {
-    return !single_copies_.empty() || !pipelines_.empty();
+    return !single_copies_.empty() || !side_copies_.empty() || !pipelines_.empty();
   }
   Result<void> cancel(ReceiveRequest& request);
 
@@ -210,6 +211,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void start_get(ReceiveRequest& request);
   void start_get_of_all(ReceiveRequest& request, transport::Link& link);
   void start_pieces(ReceiveRequest& request, StripeRails rails);
+  bool start_piece(ReceiveRequest& request, transport::Link& link, std::uint64_t offset,
+                   std::uint64_t bytes);
   void end_pieces(ReceiveRequest& request);
   bool launch(std::unique_ptr<Transfer> transfer, transport::Link& link,
               transport::Operation operation, wire::FrameClass last,
@@ -252,6 +255,36 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                       const wire::PutDone& done);
   void ask_for_block(ReceiveRequest& request, PutBlocks::Block& block);
 
+  // side_copies.cpp
+  /// A part of a message that is copied by the link beside that in use, between other progress.
+  struct SideCopy {
+    ReceiveRequest* request;
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::uint64_t done = 0;  // of them
+  };
+  /// So long a message is shared out among networks, if there are several to its peer.
+  [[nodiscard]] bool is_for_networks(std::uint64_t message_bytes) const {
+    return settings_.stripe_networks &&
+           message_bytes >= static_cast<std::uint64_t>(settings_.stripe_bytes_min);
+  }
+  /// What is OFFERED is counted as received where and when it comes.
+  [[nodiscard]] bool is_counted_in_parts(const wire::RendezvousHeader& offered) const {
+    return is_for_networks(offered.total) &&
+           (offered.offer == wire::Offer::get || offered.offer == wire::Offer::put);
+  }
+  static bool is_checked_as_whole(const channel::Endpoint& peer);
+  [[nodiscard]] transport::Link* side_link_for(const ReceiveRequest& request) const;
+  void add_side_link(const ReceiveRequest& request, StripeRails& rails) const;
+  void copy_piece(ReceiveRequest& request, std::uint64_t offset, std::uint64_t bytes);
+  void copy_block(ReceiveRequest& request, std::uint64_t bytes);
+  bool push_side_copies();
+  bool push_side_copy(SideCopy& copy);
+  void end_side_copy(const SideCopy& copy);
+  void end_copied_piece(const SideCopy& copy);
+  void end_copied_block(const SideCopy& copy);
+  void abandon_side_copies(const channel::Endpoint& lost);
+
   // zero_copy.cpp
   [[nodiscard]] static bool can_expect(const ReceiveRequest& request);
   void start_zero_copy(ReceiveRequest& request);
@@ -276,6 +309,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   base::SlotMap<ReceiveRequest> receives_by_frames_;
   std::vector<SendRequest*> pipelines_;         // with data frames to send
   std::vector<ReceiveRequest*> single_copies_;  // with chunks to copy
+  std::vector<SideCopy> side_copies_;           // with chunks to copy
   std::vector<Stream> streams_;                 // that are coming in
   base::SlotMap<Transfer> transfers_;
   channel::BitFlipper flipper_;  // of payload that crosses outside of frames

@@ -38,11 +38,14 @@ std::span<const std::byte> part_of(const SendRequest& request, std::uint64_t off
 /// Computes the checksum of the data of REQUEST if the receiver may get it by KIND, and that is
 /// checked; once, however often the request has to wait for room.
 void ChannelBackend::note_checksum(SendRequest& request, ChannelKind kind) const {
+  const Endpoint& peer = *request.endpoint;
+  const bool is_shared_out =
+      kind == ChannelKind::rc_rdma && is_for_networks(request.total) && peer.side_link() != nullptr;
   const bool may_be_got = kind == ChannelKind::single_copy || kind == ChannelKind::ud_zero_copy ||
                           (kind == ChannelKind::rc_rdma && settings_.rdma == "get");
-  if (!may_be_got || !request.endpoint->is_checked(kind) || request.checksum ||
-      !request.buffer.type->is_dense())
-    return;
+  const bool is_needed =
+      is_shared_out ? is_checked_as_whole(peer) : may_be_got && peer.is_checked(kind);
+  if (!is_needed || request.checksum || !request.buffer.type->is_dense()) return;
   request.checksum = base::checksum_of(dense_part(request.buffer, 0, request.total));
 }
 

@@ -4,7 +4,8 @@
 // with FIN_ACK, and the last frame chained behind the operation, of Open MPI over Quadrics/Elan4).
 //
 // A message of at least p2p.stripe_bytes_min goes by all rails to its peer: get and put in one
-// piece for each, pipeline block by block.
+// piece for each, pipeline block by block. Where p2p.stripe_networks is set, a link of another
+// network takes part (side_copies.cpp).
 //
 // The last frame of an operation is chained behind it where that finds room, or else sent when it
 // has ended, as it is where there are several. An operation that fails is done by frames, and so is
@@ -148,7 +149,8 @@ void ChannelBackend::on_operation_done(Endpoint& /*peer*/, std::uint64_t token, 
 
 void ChannelBackend::start_get(ReceiveRequest& request) {
   const std::uint64_t left = std::min(request.total, request.capacity) - request.received;
-  const StripeRails rails = rails_for(*request.endpoint, left, request.offered.rails);
+  StripeRails rails = rails_for(*request.endpoint, left, request.offered.rails);
+  add_side_link(request, rails);
   if (rails.count() == 1 || request.is_truncated()) {
     start_get_of_all(request, *request.endpoint->link(rails.rails().front().number));
   } else {
@@ -183,31 +185,38 @@ void ChannelBackend::start_get_of_all(ReceiveRequest& request, transport::Link& 
 
 /// One piece by each of RAILS.
 void ChannelBackend::start_pieces(ReceiveRequest& request, StripeRails rails) {
-  Endpoint& peer = *request.endpoint;
   request.pieces = std::make_unique<GetPieces>();
   request.retain();             // until all have ended
   ++request.pieces->under_way;  // this function
   for (std::uint64_t offset = request.received; rails.count() > 0; rails.drop_first()) {
     const std::uint64_t bytes = share_of_first(rails.rails(), request.total - offset);
-    transport::Link& link = *peer.link(rails.rails().front().number);
-    const std::uint64_t local = address_of(request) + offset;
-    auto held = link.hold(local, static_cast<std::size_t>(bytes));
-    const Operation operation{.kind = Operation::Kind::get,
-                              .local_address = local,
-                              .remote_key = request.offered.keys[link.rail_number],
-                              .remote_address = request.offered.address + offset,
-                              .bytes = static_cast<std::size_t>(bytes)};
-    ++request.pieces->under_way;
-    if (bytes == 0 || !held ||
-        !launch(std::make_unique<Transfer>(
-                    Transfer{&peer, &request, nullptr, offset, bytes, std::move(*held), false, 0}),
-                link, operation)) {
-      --request.pieces->under_way;
-      if (bytes > 0) request.pieces->failed.emplace_back(offset, bytes);
-    }
+    const std::uint8_t rail = rails.rails().front().number;
+    if (bytes > 0 && rail == side_rail)
+      copy_piece(request, offset, bytes);
+    else if (bytes > 0 && !start_piece(request, *request.endpoint->link(rail), offset, bytes))
+      request.pieces->failed.emplace_back(offset, bytes);
     offset += bytes;
   }
   end_pieces(request);
+}
+
+bool ChannelBackend::start_piece(ReceiveRequest& request, transport::Link& link,
+                                 std::uint64_t offset, std::uint64_t bytes) {
+  const std::uint64_t local = address_of(request) + offset;
+  auto held = link.hold(local, static_cast<std::size_t>(bytes));
+  if (!held) return false;
+  const Operation operation{.kind = Operation::Kind::get,
+                            .local_address = local,
+                            .remote_key = request.offered.keys[link.rail_number],
+                            .remote_address = request.offered.address + offset,
+                            .bytes = static_cast<std::size_t>(bytes)};
+  ++request.pieces->under_way;
+  if (launch(std::make_unique<Transfer>(Transfer{request.endpoint, &request, nullptr, offset, bytes,
+                                                 std::move(*held), false, 0}),
+             link, operation))
+    return true;
+  --request.pieces->under_way;
+  return false;
 }
 
 /// One piece less is under way. After the last one, those that failed are asked for by frames.
@@ -234,6 +243,8 @@ void ChannelBackend::end_pieces(ReceiveRequest& request) {
 void ChannelBackend::end_get(const Transfer& transfer, bool was_done) {
   ReceiveRequest& request = *transfer.receive;
   if (was_done) request.received += transfer.bytes;
+  if (was_done && is_counted_in_parts(request.offered))
+    transfer.peer->count_more_received(ChannelKind::rc_rdma, transfer.bytes);
   if (request.pieces) {
     if (!was_done) request.pieces->failed.emplace_back(transfer.offset, transfer.bytes);
     end_pieces(request);
@@ -241,7 +252,7 @@ void ChannelBackend::end_get(const Transfer& transfer, bool was_done) {
   }
   if (!was_done) {
     ask_for_frames(request);
-  } else if (!is_fetched_right(request)) {
+  } else if (!transfer.is_chained && !is_fetched_right(request)) {
     request.received = 0;  // what came with the header may be what is wrong
     ask_for_frames(request);
   } else {
@@ -320,16 +331,20 @@ void ChannelBackend::offer_block(ReceiveRequest& request, transport::Link& link,
 }
 
 /// The rails that the next block of REQUEST can go by, with what is under way there; where a
-/// message goes in one piece for each rail, those that have none yet.
+/// message goes in one piece for each rail, those that have none yet. What this process copies
+/// itself it copies one after another, as well as anybody can.
 StripeRails ChannelBackend::rails_for_blocks(const ReceiveRequest& request) const {
   StripeRails all = rails_for(*request.endpoint, request.total, every_rail);
-  StripeRails idle;
+  add_side_link(request, all);
+  StripeRails chosen;
   for (StripeRail& rail : all.rails()) {
     for (const PutBlocks::Block& block : request.put->open)
-      if (block.link->rail_number == rail.number) rail.under_way_bytes += block.bytes;
-    if (rail.under_way_bytes == 0) idle.add(rail);
+      if ((block.is_copied ? side_rail : block.link->rail_number) == rail.number)
+        rail.under_way_bytes += block.bytes;
+    const bool must_be_idle = request.put->is_whole || rail.number == side_rail;
+    if (!must_be_idle || rail.under_way_bytes == 0) chosen.add(rail);
   }
-  return request.put->is_whole ? idle : all;
+  return chosen;
 }
 
 void ChannelBackend::offer_blocks(ReceiveRequest& request) {
@@ -343,16 +358,23 @@ bool ChannelBackend::offer_next_block(ReceiveRequest& request) {
   Endpoint& peer = *request.endpoint;
   const StripeRails rails = rails_for_blocks(request);
   const bool is_eager_open = !put.open.empty() && put.open.front().offset < put.eager_end;
+  const auto copied = std::ranges::count_if(put.open, &PutBlocks::Block::is_copied);
   const std::size_t blocks_max =
-      static_cast<std::size_t>(settings_.pipeline_depth) * rails.count() + (is_eager_open ? 1 : 0);
+      static_cast<std::size_t>(settings_.pipeline_depth) * rails.count() + (is_eager_open ? 1 : 0) +
+      static_cast<std::size_t>(copied);
   const bool has_room = rails.count() > 0 && (put.is_whole || put.open.size() < blocks_max);
   if (!has_room && !put.open.empty()) return false;
   const std::uint64_t left = request.total - put.next;
   const std::uint64_t bytes =
       put.is_whole ? (has_room ? share_of_first(rails.rails(), left) : left)
                    : std::min(left, static_cast<std::uint64_t>(settings_.pipeline_block_bytes));
+  const std::uint8_t rail = has_room ? least_loaded(rails.rails()).number : peer.rail_number();
+  if (rail == side_rail) {
+    copy_block(request, bytes);
+    return true;
+  }
   // Where there is no rail any more, the sender finds that out, and sends frames.
-  transport::Link& link = has_room ? *peer.link(least_loaded(rails.rails()).number) : peer.link();
+  transport::Link& link = *peer.link(rail);
   auto held = hold_block(link, address_of(request) + put.next, bytes);
   // With none open there is nobody to go on: the block is offered to come by frames.
   if (!held && (!put.has_begun || !put.open.empty())) return false;
@@ -364,7 +386,7 @@ void ChannelBackend::on_clear_to_put(Endpoint& from, std::span<const std::byte> 
   const auto clear = wire::take<wire::ClearToPut>(body);
   SendRequest* request = clear ? sends_in_rendezvous_.find(clear->sender_token) : nullptr;
   if (request == nullptr || request->endpoint != &from || clear->offset > request->total ||
-      clear->bytes > request->total - clear->offset)
+      clear->bytes > request->total - clear->offset || request->is_over)
     return;
   request->peer_token = clear->receiver_token;
   write_block(*request, *clear);
@@ -385,8 +407,10 @@ void ChannelBackend::write_block(SendRequest& request, const wire::ClearToPut& b
     if (held &&
         launch(std::make_unique<Transfer>(Transfer{&peer, nullptr, &request, block.offset,
                                                    block.bytes, std::move(*held), false, 0}),
-               *link, operation, FrameClass::put_done, std::as_bytes(std::span(&done, 1))))
+               *link, operation, FrameClass::put_done, std::as_bytes(std::span(&done, 1)))) {
+      ++request.parts_leaving;
       return;
+    }
   }
   send_by_frames(request, block.offset, block.bytes);
   // They leave before what is to be written behind them is registered.
@@ -395,6 +419,11 @@ void ChannelBackend::write_block(SendRequest& request, const wire::ClearToPut& b
 
 void ChannelBackend::end_put(const Transfer& transfer, bool was_done) {
   SendRequest& request = *transfer.send;
+  --request.parts_leaving;
+  if (request.is_over) {  // the receiver has heard of it before us
+    complete_send(request);
+    return;
+  }
   if (!was_done) {
     send_by_frames(request, transfer.offset, transfer.bytes);
     return;
@@ -412,11 +441,13 @@ void ChannelBackend::on_put_done(Endpoint& from, std::span<const std::byte> body
   ReceiveRequest* request = done ? receives_by_frames_.find(done->receiver_token) : nullptr;
   if (request == nullptr || request->endpoint != &from || !request->put) return;
   const auto block = std::ranges::find(request->put->open, done->offset, &PutBlocks::Block::offset);
-  if (block == request->put->open.end()) return;
+  if (block == request->put->open.end() || block->is_copied) return;
   if (!is_block_right(*request, *block, *done)) {
     ask_for_block(*request, *block);
     return;
   }
+  if (is_counted_in_parts(request->offered))
+    from.count_more_received(ChannelKind::rc_rdma, block->bytes);
   end_block(*request, block);
   complete_by_frames(*request);
 }
@@ -435,7 +466,8 @@ void ChannelBackend::store_block_data(ReceiveRequest& request, std::uint64_t off
   const auto block = std::ranges::find_if(request.put->open, [&](const PutBlocks::Block& each) {
     return offset >= each.offset && offset - each.offset < each.bytes;
   });
-  if (block == request.put->open.end() || data.size() > block->offset + block->bytes - offset)
+  if (block == request.put->open.end() || block->is_copied ||
+      data.size() > block->offset + block->bytes - offset)
     return;
   // Nothing of what failed may come any more, once the buffer is the program's again.
   if (block->held) block->link->stop_operations(block->epoch);
@@ -457,6 +489,7 @@ void ChannelBackend::abandon_transfers(const Endpoint& lost) {
         let_go(request);
       }
     }
+    if (transfer.send != nullptr) --transfer.send->parts_leaving;
     // Its memory stays held until the operation ends.
     transfer.receive = nullptr;
     transfer.send = nullptr;

@@ -208,7 +208,7 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
     return;
   from.count_received(
       frame_class == FrameClass::rendezvous ? channel_of(arrival->rendezvous.offer) : kind,
-      arrival->rendezvous.total);
+      is_counted_in_parts(arrival->rendezvous) ? 0 : arrival->rendezvous.total);
   const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
   PostedReceive* posted = match_.match_arrival(key);
   if (posted == nullptr) {

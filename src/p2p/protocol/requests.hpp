@@ -73,14 +73,17 @@ struct PutBlocks {
     std::uint64_t bytes;
     std::uint64_t by_frames;  // of them, that came by frames since writing failed
     std::unique_ptr<transport::HeldMemory> held;
-    transport::Link* link;  // by whose rail it may be written
-    std::uint32_t epoch;    // of the link's operations, when it was offered
+    transport::Link* link;   // by whose rail it may be written
+    std::uint32_t epoch;     // of the link's operations, when it was offered
+    bool is_copied = false;  // by this process: the sender has not been asked for it
   };
   std::vector<Block> open;
   std::uint64_t next = 0;       // what has not been offered yet begins here
   std::uint64_t eager_end = 0;  // what the sender need not wait for ends here
   bool is_whole = false;        // in one piece for each rail
   bool has_begun = false;       // some were offered
+  bool has_copied = false;      // this process has copied some itself
+  bool was_copy_refused = false;
 };
 
 /// The pieces of a message that are read by several rails at a time.
@@ -126,7 +129,7 @@ class SendRequest final : public Request {
   /// The data, while adapters may read it, for each rail.
   std::vector<std::unique_ptr<transport::HeldMemory>> held;
   std::uint8_t held_rail = 0;       // of the last of them, without copies
-  std::uint32_t parts_leaving = 0;  // without copies, that the adapter has still to report
+  std::uint32_t parts_leaving = 0;  // by operations, that the adapter has still to report
   bool is_over = false;             // but for these
 
  private:

@@ -227,6 +227,8 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
                         (settings_.rendezvous_inline && situation.has_credit_inline);
   const std::size_t payload = has_data ? std::min(total, situation.inline_room) : 0;
   wire::RendezvousHeader rendezvous{};
+  if (kind == ChannelKind::rc_rdma && is_for_networks(request.total))
+    endpoints_.seek_side_link(endpoint);
   note_checksum(request, kind);
   const std::size_t header_bytes =
       wire::eager_overhead +

@@ -3,6 +3,9 @@
 // By bandwidth: when all pieces leave at once, each rail takes its share; when blocks leave one
 // after another, the rail that has least under way for its bandwidth takes the next, so that one
 // that ends blocks sooner gets more of them.
+//
+// A link of another network (Endpoint::side_link) counts as one rail more, behind all others: what
+// crosses it the processor copies, so that the adapters are to be busy before it begins.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +23,9 @@ struct StripeRail {
   std::uint64_t megabits_per_second;  // at least 1
   std::uint64_t under_way_bytes = 0;
 };
+
+/// The number of the one that is a link of another network.
+inline constexpr std::uint8_t side_rail = transport::rails_max;
 
 /// Rails that serve one message.
 class StripeRails {
@@ -40,7 +46,7 @@ class StripeRails {
   [[nodiscard]] std::size_t count() const { return count_; }
 
  private:
-  std::array<StripeRail, transport::rails_max> rails_{};
+  std::array<StripeRail, transport::rails_max + 1> rails_{};
   std::size_t count_ = 0;
 };
 

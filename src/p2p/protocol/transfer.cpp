@@ -54,6 +54,8 @@ bool ChannelBackend::progress() {
       moved = true;
       return copy_chunk(*request);
     });
+  if (!side_copies_.empty()) [[unlikely]]
+    moved |= push_side_copies();
   return moved;
 }
 
@@ -207,9 +209,18 @@ void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, std::span<const s
 void ChannelBackend::complete_by_frames(ReceiveRequest& request) {
   if (request.received < request.total) return;
   receives_by_frames_.erase(request.token);
+  const bool has_copied = request.put && request.put->has_copied;
+  if (has_copied && !is_fetched_right(request)) {
+    request.put.reset();
+    request.received = 0;
+    ask_for_frames(request);
+    let_go(request);
+    return;
+  }
   // The sender waits for it, since only we can tell whether what it wrote is right, or that what
   // it did not send as frames was read.
-  if (request.pieces || (request.put && request.endpoint->is_checked(ChannelKind::rc_rdma)))
+  if (request.pieces || has_copied ||
+      (request.put && request.endpoint->is_checked(ChannelKind::rc_rdma)))
     tell(*request.endpoint, FrameClass::finished, wire::Finished{request.peer_token});
   request.finish();
   let_go(request);
@@ -261,6 +272,7 @@ void ChannelBackend::on_stream_data(Endpoint& from, std::span<const std::byte> b
 
 void ChannelBackend::on_lost(Endpoint& endpoint) {
   const base::Error error(base::ErrorClass::proc_aborted, endpoint.loss());
+  abandon_side_copies(endpoint);
   abandon_transfers(endpoint);
   sends_in_rendezvous_.for_each([&](SendRequest& request) {
     if (request.endpoint != &endpoint) return;

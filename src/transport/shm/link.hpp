@@ -24,6 +24,13 @@ struct RingGrant {
   std::uint32_t reserved;
 };
 
+/// Under which its address is published, too.
+inline constexpr std::string_view network_name = "shm";
+
+/// What one core copies out of a peer's memory (process_vm_readv), roughly: BITS_MEASURED. Memory
+/// differs by a factor of two between machines; the shares of networks need no more than its order.
+inline constexpr std::uint64_t copy_bits_per_second = 64'000'000'000;
+
 class ShmLink final : public Link {
  public:
   /// OWN_WORD: this process's, which outlives the link.
@@ -37,6 +44,8 @@ class ShmLink final : public Link {
     return {ChannelKind::shared_queue, ChannelKind::ring, ChannelKind::single_copy};
   }
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const override;
+  [[nodiscard]] Rail rail() const override { return {network_name}; }
+  [[nodiscard]] std::uint64_t bits_per_second() const override { return copy_bits_per_second; }
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
   void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) override;
   void commit(ChannelKind kind) override;

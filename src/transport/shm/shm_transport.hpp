@@ -35,7 +35,8 @@ class ShmTransport final : public Transport {
                                                     const Settings& settings);
   ~ShmTransport() override;
 
-  [[nodiscard]] std::string_view name() const override { return "shm"; }
+  [[nodiscard]] std::string_view name() const override { return network_name; }
+  [[nodiscard]] Rail rail() const override { return {network_name}; }
   Result<std::span<const std::byte>> address() override;
   Result<Link*> connect(const Identity& peer, std::span<const std::byte> address) override;
   bool progress() override;

@@ -1,0 +1,58 @@
+// The part of EndpointTable that deals with several networks to one peer: which of them carries the
+// frames, and the side link by another one.
+#include <ranges>
+#include <utility>
+
+#include "channel/endpoint/endpoint_table.hpp"
+
+namespace hawser::channel {
+
+/// From behind: a process publishes its addresses in this order, so that who sees one of them sees
+/// those before it as well, and both sides of a pair prefer the same network.
+Result<EndpointTable::Way> EndpointTable::preferred_way(const Identity& peer) const {
+  Way way;
+  for (Transport* transport : transports_ | std::views::reverse) {
+    auto address = environment_.bootstrap->look_up(peer.index, transport->name());
+    if (!address) return address.take_error();
+    if (*address) way = {transport, std::move(**address)};
+  }
+  return way;
+}
+
+void EndpointTable::seek_side_link(Endpoint& endpoint) {
+  if (!has_networks_ || endpoint.side_link_ != nullptr || endpoint.lost_ ||
+      std::exchange(endpoint.has_sought_side_link_, true))
+    return;
+  const std::string_view network = endpoint.link_->rail().network;
+  for (Transport* transport : transports_) {
+    if (network.empty() || transport->rail().network == network) continue;
+    // Who is not to be reached there, perhaps on another host, is reached by the link in use.
+    const auto address =
+        environment_.bootstrap->look_up(endpoint.identity().index, transport->name());
+    if (!address || !*address) continue;
+    const Result<Link*> link = transport->connect(endpoint.identity(), **address);
+    if (!link) continue;
+    attach_beside(endpoint, **link);
+    return;
+  }
+}
+
+bool EndpointTable::is_beside(const Endpoint& endpoint, const Link& link) const {
+  if (!has_networks_) return false;
+  const std::string_view network = link.rail().network;
+  if (endpoint.link_ != nullptr) return endpoint.link_->rail().network != network;
+  const Result<Way> way = preferred_way(endpoint.identity());
+  return way && way->transport != nullptr && way->transport->rail().network != network;
+}
+
+void EndpointTable::attach_beside(Endpoint& endpoint, Link& link) {
+  link.user = &endpoint;
+  link.rail_number = link.rail().number;
+  link.is_beside = true;
+  if (endpoint.side_link_ != nullptr || endpoint.lost_) return;
+  endpoint.side_link_ = &link;
+  endpoint.is_side_link_checked_ =
+      environment_.delivery.of_link(link.possible_channels()).checked.has(ChannelKind::single_copy);
+}
+
+}  // namespace hawser::channel
