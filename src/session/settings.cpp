@@ -393,9 +393,9 @@ void register_p2p(base::ParameterRegistry& registry, p2p::ProtocolSettings& p2p)
                 .min = 1,
                 .max = std::int64_t{1} << 40});
   registry.add("p2p.stripe_networks", &p2p.stripe_networks,
-               {.sentence = "Such messages cross another network to the same peer at the same "
-                            "time, too: with transport=verbs,shm a receiver copies a share out of "
-                            "the memory of a sender on its host.",
+               {.sentence = "Messages from p2p.stripe_bytes_min on also cross another network to "
+                            "the same peer at the same time: with transport=verbs,shm the receiver "
+                            "copies a share out of the memory of a sender on its host.",
                 .handling = same_in_job});
 }
 

@@ -107,10 +107,11 @@ int main(int argc, char** argv) {
       truncate(round);
     }
     const Received all = received();
-    check(all.by_rdma >= static_cast<std::uint64_t>(sizes.back()),
-          "the first network has its share");
+    // Of blocks the one that is slower here gets few, but those that it was offered first.
+    const auto least = static_cast<std::uint64_t>(sizes.front());
+    check(all.by_rdma >= least, "the first network has its share");
     if (wants_both) {
-      check(all.copied >= static_cast<std::uint64_t>(sizes.back()), "the other one, too");
+      check(all.copied >= least, "the other one, too");
     } else {
       check_equal(all.copied, 0, "what was copied where that is not allowed");
     }

@@ -206,9 +206,11 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
   if (frame_class == FrameClass::stream &&
       arrival->rendezvous.total > static_cast<std::uint64_t>(settings_.credit_bytes))
     return;
-  from.count_received(
-      frame_class == FrameClass::rendezvous ? channel_of(arrival->rendezvous.offer) : kind,
-      is_counted_in_parts(arrival->rendezvous) ? 0 : arrival->rendezvous.total);
+  const bool is_rendezvous = frame_class == FrameClass::rendezvous;
+  from.count_received(is_rendezvous ? channel_of(arrival->rendezvous.offer) : kind,
+                      is_rendezvous && is_counted_in_parts(arrival->rendezvous)
+                          ? arrival->payload.size()
+                          : arrival->rendezvous.total);
   const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
   PostedReceive* posted = match_.match_arrival(key);
   if (posted == nullptr) {

@@ -23,10 +23,11 @@
 //               first payload, if any
 //   stream:     as rendezvous, without an address; the rest follows unasked in frames of its own
 //
-// offer (a rendezvous has check 0 unless that way is checked): how the receiver may get the rest,
-// besides asking for frames: 1: copy it out of the sender's memory; 2: read it by RDMA, by rails of
-// which each bit of `rails` names one; 3: have it written into its own memory by RDMA; 4: have it
-// cross without copies by datagrams.
+// offer (a rendezvous has check 0 unless that way, or a part of it, is checked): how the receiver
+// may get the rest, besides asking for frames: 1: copy it out of the sender's memory; 2: read it by
+// RDMA, by rails of which each bit of `rails` names one; 3: have it written into its own memory by
+// RDMA; 4: have it cross without copies by datagrams. With 2 and 3 it may copy a part as well; with
+// 3 it says finished if it has.
 //
 // stream_data (sequenced; the next bytes of a stream):   | sender token (64) | payload
 // clear_to_send (receiver to sender: send me the rest by frames):
