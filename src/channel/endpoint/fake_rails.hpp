@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -228,8 +229,10 @@ class FakeBootstrap final : public bootstrap::Bootstrap {
   bootstrap::Result<std::optional<std::vector<std::byte>>> look_up(std::uint32_t index,
                                                                    std::string_view key) override {
     const auto found = directory_.find({index, std::string(key)});
-    if (found == directory_.end()) return std::optional<std::vector<std::byte>>();
-    return std::optional(found->second);
+    std::optional<std::vector<std::byte>> value;
+    if (found != directory_.end()) value = found->second;
+    if (after_look_up) std::exchange(after_look_up, nullptr)();
+    return value;
   }
   [[nodiscard]] std::optional<HostMemory> host_memory() const override { return std::nullopt; }
   [[nodiscard]] std::optional<std::uint32_t> local_rank_of(std::uint32_t) const override {
@@ -240,6 +243,8 @@ class FakeBootstrap final : public bootstrap::Bootstrap {
   void report_initialized() override {}
   void report_finalized() override {}
   [[noreturn]] void abort(int, std::string_view) override { std::abort(); }
+
+  std::function<void()> after_look_up;  // called once
 
  private:
   Directory& directory_;

@@ -126,6 +126,16 @@ TEST_F(TwoNetworks, WhoHasNoAddressThereIsReachedByTheFirstAlone) {
   EXPECT_EQ(a_to_b().side_link(), nullptr);
 }
 
+TEST_F(TwoNetworks, WhoPublishesItsAddressesWhileTheyAreLookedUpIsReachedByTheFirst) {
+  const FakeBootstrap::Directory published = std::exchange(directory, {});
+  a.bootstrap.after_look_up = [&] { directory = published; };
+  a_to_b();
+  pass(1);
+  ASSERT_TRUE(a_to_b().is_open());
+  EXPECT_EQ(&a_to_b().link(), &a.transports[0]->link(1));
+  EXPECT_EQ(a_beside.connected, 0);
+}
+
 TEST_F(TwoNetworks, TheSecondCarriesFramesToWhomTheFirstDoesNotReach) {
   std::erase_if(directory, [](const auto& entry) { return entry.first.second == "fake"; });
   send_from_a();
