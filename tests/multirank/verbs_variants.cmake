@@ -137,6 +137,7 @@ set(rails_flaps_crc ${rails_flaps} ${rails_soon} ${fault_crc})
 set(rails_flaps_own ${rails_flaps} ${rails_soon} ${fault_own})
 set(rails_devices_memory ${rails_devices} ${rails_soon} ${fault_memory})
 set(rails_flaps_zero_copy ${rails_flaps} ${chain_zero_copy})
+set(rails_flaps_xrc ${rails_flaps} ${chain_xrc})
 set(rails_many SOFTRDMA_PORTS=2 SOFTRDMA_DEVICES=2 SOFTRDMA_PORT_FLAPS=5 SOFTRDMA_LOSS=0.01)
 
 # rails_variant(RAILS RDMA PROGRAM RANKS)
@@ -167,6 +168,8 @@ rails_variant(flaps_crc put stress 4)
 rails_variant(flaps_own pipeline stress 4)
 rails_variant(devices_memory put requests 8)
 rails_variant(flaps_zero_copy get stress 4)
+rails_variant(flaps_xrc get stress 4)
+rails_variant(flaps_xrc put p2p 8)
 
 # A port that goes down on command, and comes back.
 add_executable(multirank_rails rails.cpp)

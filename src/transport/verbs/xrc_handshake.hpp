@@ -30,7 +30,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/time.hpp"
+#include "transport/verbs/handshake.hpp"
 
 namespace hawser::transport::verbs {
 
@@ -55,14 +55,14 @@ struct XrcSaid {
 /// When something that is not answered is said again.
 class XrcRepetition {
  public:
-  static constexpr std::uint64_t interval_ns_min = 2'000'000;
-  static constexpr std::uint64_t interval_ns_max = 1'000'000'000;
+  static constexpr std::uint64_t interval_ns_min = Handshake::interval_ns_min;
+  static constexpr std::uint64_t interval_ns_max = Handshake::interval_ns_max;
 
   void start(std::uint64_t now_ns) {
     interval_ns_ = interval_ns_min;
     deadline_ns_ = now_ns + interval_ns_;
   }
-  void stop() { deadline_ns_ = base::never_ns; }
+  void stop() { deadline_ns_ = never_ns; }
   [[nodiscard]] std::uint64_t deadline_ns() const { return deadline_ns_; }
   /// True if it is time; then the next one comes later.
   bool is_due(std::uint64_t now_ns) {
@@ -74,7 +74,7 @@ class XrcRepetition {
 
  private:
   std::uint64_t interval_ns_ = interval_ns_min;
-  std::uint64_t deadline_ns_ = base::never_ns;
+  std::uint64_t deadline_ns_ = never_ns;
 };
 
 class XrcAsker {
