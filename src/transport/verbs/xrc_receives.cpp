@@ -89,6 +89,15 @@ void XrcReceives::close_idle() {
   if (!shared_ || ++idle_polls_ < polls_until_idle) return;
   shared_.reset();
   pool_.buffers.release_idle();
+  discard_arrivals();
+}
+
+/// What a peer sent that was given up names buffers that are gone.
+void XrcReceives::discard_arrivals() {
+  std::array<ibv_wc, arrivals_per_poll_max> discarded;
+  const int polls_max = arrivals_->cqe / arrivals_per_poll_max + 1;
+  for (int i = 0; i < polls_max; ++i)
+    if (ibv_poll_cq(arrivals_.get(), arrivals_per_poll_max, discarded.data()) <= 0) return;
 }
 
 std::uint32_t XrcReceives::add(Owner& owner) {

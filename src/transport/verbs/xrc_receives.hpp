@@ -67,6 +67,7 @@ class XrcReceives {
               memory::Ledger& ledger, const Settings& settings, std::size_t buffers_max);
   bool open_queue();
   void close_idle();
+  void discard_arrivals();
   void fit_to_grants();
   bool poll_some();
   void on_arrival(const ibv_wc& completion);

@@ -355,6 +355,25 @@ TEST(VerbsXrc, TheMemoryGoesAWhileAfterTheLastGrant) {
   EXPECT_EQ(receiver.sink.arrivals.size(), 1U);
 }
 
+TEST(VerbsXrc, WhatAPeerSentThatWasGivenUpIsForgottenWithTheMemory) {
+  Hosts hosts(1);
+  End& receiver = *hosts.ends[0];
+  hosts.earn(0);
+  for (std::uint64_t i = 0; i < 5; ++i) hosts.send_to(0, 2000, i);
+  for (int i = 0; i < 1000; ++i) hosts.a.transport->progress();
+  receiver.sink.links.at(0)->abandon();  // it has not looked
+  for (int i = 0; i < 5000; ++i) receiver.transport->progress();
+  End other(9, {}, std::byte{1}, hosts.here.file.get());
+  Link& link = other.connect(receiver);
+  EXPECT_TRUE(link.ask(shared));
+  settle(other, receiver);
+  ASSERT_TRUE(link.channels().has(shared));
+  link.release(shared, send(link, shared, 2000, 7));
+  settle(other, receiver);
+  ASSERT_EQ(receiver.sink.arrivals.size(), 1U);
+  EXPECT_EQ(receiver.sink.arrivals[0].number, 7U);
+}
+
 TEST(VerbsXrc, ASleeperIsWoken) {
   Hosts hosts(1);
   hosts.earn(0);
