@@ -48,6 +48,8 @@ ALL = (
     Configuration("static", rules(SENT, AT_ONCE, **CONNECTED) | STATIC, RC + AT_START),
     Configuration("client_server", rules(SENT, AT_ONCE, **CONNECTED)
                   | {"HAWSER_CHANNEL_CONNECT": "client_server"}, RC + AT_START),
+    # No MPI at all: the adapter's own programs.
+    Configuration("adapter", {}),
     # As it comes.
     Configuration("hybrid", {}, FULL),
     # Whoever talks is connected: by one channel, with buffers that all peers share, or with buffers for
@@ -55,6 +57,8 @@ ALL = (
     Configuration("rc_send", rules(SENT, AT_ONCE, **CONNECTED), RC),
     *(Configuration(name, rules(ONLY_CONNECTED, AT_ONCE, **CONNECTED), RDMA)
       for name in ("shared_queue", "rc_rdma")),
+    Configuration("xrc_send", rules("true -> xrc_send; true -> ud_send", "messages >= 1 -> xrc_send",
+                                    xrc_peers_max=UNLIMITED), ("xrc_send", "channel.xrc_peers_max")),
     # Receive buffers for each connection, with credits.
     Configuration("own_queues",
                   rules(ONLY_CONNECTED, AT_ONCE, **CONNECTED) | {"HAWSER_VERBS_SRQ": "off"},

@@ -7,6 +7,7 @@ import time
 
 import configurations
 import launch
+import native
 import observe
 import plan
 import ranks
@@ -69,6 +70,7 @@ class Measurement:
         self.mpirun = build / "bin" / "mpirun"
         self.program = build / "bench" / "patterns"
         self.softrdma = build / "bin" / "softrdma"
+        self.library = build / "lib" / "libsoftrdma.so"
         self.build = configurations.Build(build / "bin" / "hawser")
 
     def environment(self, job, configuration, directory):
@@ -93,6 +95,10 @@ class Measurement:
             sentence = f"{len(said)} of {job.ranks} ranks wrote their statistics"
         return Outcome(job, read_results(text), said, hold.seen if hold else {}, sentence)
 
+    def run_native(self, job):
+        results, sentence = native.run(self.library, job)
+        return Outcome(job, results, [], {}, sentence)
+
     def measure(self, job, outcomes):
         """Runs JOB, or notes what the build lacks for it."""
         configuration = configurations.BY_NAME[job.configuration]
@@ -100,7 +106,8 @@ class Measurement:
         if missing:
             outcomes.left_out[job.table, job.configuration] = missing
         else:
-            outcomes.by_key[job.key] = self.run(job, configuration)
+            outcomes.by_key[job.key] = (self.run_native(job) if job.pattern in native.READ
+                                        else self.run(job, configuration))
 
     def measure_all(self, jobs, say):
         """The outcomes of JOBS; an interrupt ends it early."""

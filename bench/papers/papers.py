@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 import measure  # noqa: E402
+import native_sections  # noqa: E402
 import pictures  # noqa: E402
 import plan  # noqa: E402
 import receive_sections  # noqa: E402
@@ -30,7 +31,7 @@ SECTIONS = (sections.connections, sections.memory, sections.memory_growth, secti
             timed_sections.pairs, timed_sections.initialization, timed_sections.latency,
             timed_sections.bandwidth, timed_sections.polled, timed_sections.first,
             timed_sections.progress, timed_sections.rdma, timed_sections.rendezvous,
-            receive_sections.receives, receive_sections.rate)
+            receive_sections.receives, receive_sections.rate, native_sections.native)
 
 
 def say(text):

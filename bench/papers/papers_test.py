@@ -14,6 +14,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import configurations  # noqa: E402
 import launch  # noqa: E402
 import measure  # noqa: E402
+import native  # noqa: E402
+import native_sections  # noqa: E402
 import observe  # noqa: E402
 import papers  # noqa: E402
 import plan  # noqa: E402
@@ -284,6 +286,31 @@ class Tables(unittest.TestCase):
         section = receive_sections.receives(outcomes(
             *jobs("shared_queue", (9.0,), 1), *jobs("own_queues", (10.0,), 0)))
         self.assertEqual(section.lines[1][6], "**missed**", "a frame found no buffer")
+
+
+class Native(unittest.TestCase):
+    def section(self, adapter_us, ours_us):
+        size = float(plan.NATIVE_LATENCY_BYTES)
+        found = outcomes(*(outcome("native", pattern, 2, name, results=[("pingpong", [size, each])],
+                                   repeat=repeat)
+                           for pattern, name, times in (("ib_write_lat", "adapter", adapter_us),
+                                                        ("pingpong", "rc_fast_path", ours_us))
+                           for repeat, each in enumerate(times)))
+        return native_sections.native(found)
+
+    def test_medians_are_judged_beside_the_adapter(self):
+        self.assertEqual(self.section((1, 0.9, 5), (1.2, 1.25, 9)).lines[1:],
+                         [["8 bytes, one way", "1", "1.25", "us", "0.25", "1.25", "met"]])
+        self.assertEqual(self.section((1,), (1.4,)).goals, [False])
+
+    def test_figures_of_perftest(self):
+        shown = """ #bytes #iterations t_min[usec] t_max[usec] t_typical[usec] t_avg[usec] t_stdev[usec]
+ 8       20000          0.80           9.99         0.90               0.95             0.10
+---
+"""
+        self.assertEqual(native.READ["ib_write_lat"](native.last_row(shown)), ("pingpong", 0.95))
+        with self.assertRaises(native.pairs.Failure):
+            native.last_row("no adapter")
 
 
 class Page(unittest.TestCase):

@@ -14,7 +14,7 @@ PAIR_RANKS = (2, 4, 8, 16, 32, 64)
 PAIR_CONFIGURATIONS = ("rc_fast_path", "rc_send", "ud_copy")
 INIT_CONFIGURATIONS = ("client_server", "static", "on_demand")
 INIT_REPEATS = 3
-EACH_CHANNEL = ("rc_fast_path", "rc_send", "rc_rdma", "ud", "ud_copy")
+EACH_CHANNEL = ("rc_fast_path", "rc_send", "xrc_send", "rc_rdma", "ud", "ud_copy")
 PAIRS = (1, 2, 4, 8)
 FIRST_RANKS = 8
 PROGRESS = tuple(published.PROGRESS_US)
@@ -29,6 +29,11 @@ RECEIVE_PATTERNS = (("alltoall", "bytes=1024", "rounds=200"), ("alltoall", "byte
 RECEIVE_REPEATS = 7
 RATE_RANKS = (2, 8)
 RATE_BYTES = 8
+# What the adapter does by itself, and MPI by the same operation: name, program, and pattern.
+NATIVE_CONFIGURATIONS = ("adapter", "rc_fast_path", "rdma_put")
+NATIVE_LATENCY_BYTES = 8
+NATIVE_BANDWIDTH_BYTES = 1024 * KIB
+NATIVE_REPEATS = 7
 RENDEZVOUS = ("hybrid", "ud", "ud_copy", "streamed", "asked_for")
 RENDEZVOUS_BYTES = tuple(size * KIB for size in (2, 8, 32, 64, 96, 128, 129, 160, 256, 512))
 POLLED = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # rings
@@ -68,8 +73,8 @@ class Absent:
 
 
 ABSENT = (
-    Absent("Conversion of data in the copy engine (001, figure 7a), and time by layer (001, figure 9)",
-           "no parameter turns a layer off"),
+    Absent("Conversion of data in the copy engine (001, figure 7a)",
+           "no parameter turns the engine off; `./dev bench pack` has it beside a loop"),
     Absent("Times of the NAS kernels and of other programs", "the patterns here compute nothing"),
 )
 
@@ -162,6 +167,20 @@ def rate():
                           (f"bytes={RATE_BYTES}", "rounds=200"), is_held=True, repeat=repeat)
 
 
+def native():
+    """One after the other, as receives()."""
+    adapter, short, long = NATIVE_CONFIGURATIONS
+    for repeat in range(NATIVE_REPEATS):
+        yield Job("native", "ib_write_lat", 2, adapter,
+                  ("-s", str(NATIVE_LATENCY_BYTES), "-n", "20000"), repeat=repeat)
+        yield Job("native", "pingpong", 2, short,
+                  (f"bytes={NATIVE_LATENCY_BYTES}", "rounds=20000"), repeat=repeat)
+        yield Job("native", "ib_write_bw", 2, adapter,
+                  ("-s", str(NATIVE_BANDWIDTH_BYTES), "-n", "2000"), repeat=repeat)
+        yield Job("native", "stream", 2, long,
+                  (f"bytes={NATIVE_BANDWIDTH_BYTES}", "rounds=30"), repeat=repeat)
+
+
 def rendezvous():
     for configuration in RENDEZVOUS:
         for size in RENDEZVOUS_BYTES:
@@ -169,7 +188,7 @@ def rendezvous():
 
 
 TABLES = (connections, memory, channels, pairs, initialization, latency, polled, first, progress, rdma,
-          rendezvous, receives, rate)
+          rendezvous, receives, rate, native)
 
 
 def jobs():
