@@ -112,6 +112,7 @@ class EndpointTable final : public Sink {
   void on_lost(Link& link, std::string_view cause) override;
 
  private:
+  static Endpoint& endpoint_of(const Link& link) { return *static_cast<Endpoint*>(link.user); }
   Endpoint& make(const Identity& peer);
   /// Finds an address of the peer and connects; false if it has published none yet.
   bool try_connect(Endpoint& endpoint);

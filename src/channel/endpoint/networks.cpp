@@ -1,5 +1,5 @@
-// The part of EndpointTable that deals with several networks to one peer: which of them carries the
-// frames, and the side link by another one.
+// The part of EndpointTable that deals with several ways to one peer: which network carries the
+// frames, which of its rails is used, and the side link by another network.
 #include <ranges>
 #include <utility>
 
@@ -53,6 +53,46 @@ void EndpointTable::attach_beside(Endpoint& endpoint, Link& link) {
   endpoint.side_link_ = &link;
   endpoint.is_side_link_checked_ =
       environment_.delivery.of_link(link.possible_channels()).checked.has(ChannelKind::single_copy);
+}
+
+void EndpointTable::on_link_state(Link& link) {
+  Endpoint& endpoint = endpoint_of(link);
+  if (endpoint.lost_ || link.is_beside) return;
+  if (!link.is_up()) connect_rails(endpoint);
+  if (!endpoint.rails_) return;
+  endpoint.rails_->set_up(link.rail_number, link.is_up());
+  if (!link.is_up() && &link != endpoint.link_) link.break_connection();
+  choose_rail(endpoint);
+  if (link.is_up()) apply_policy(endpoint);  // it has no connection yet
+}
+
+void EndpointTable::connect_rails(Endpoint& endpoint) {
+  const transport::Rail first = endpoint.link_->rail();
+  for (Transport* transport : transports_) {
+    const transport::Rail rail = transport->rail();
+    if (!has_rails_ || rail.network.empty() || rail.network != first.network ||
+        endpoint.link(rail.number) != nullptr)
+      continue;
+    // Who has not this rail is reached by the others.
+    const auto address =
+        environment_.bootstrap->look_up(endpoint.identity().index, transport->name());
+    if (!address || !*address) continue;
+    const Result<Link*> link = transport->connect(endpoint.identity(), **address);
+    if (link) attach(endpoint, **link);
+  }
+}
+
+void EndpointTable::choose_rail(Endpoint& endpoint) {
+  if (endpoint.lost_ || !endpoint.rails_->choose(timers_.now_ns())) return;
+  Link& old = *endpoint.link_;
+  endpoint.change_rail(old);
+  give_back_unshared(endpoint, old);
+  on_channels_changed(*endpoint.link_);
+}
+
+void EndpointTable::on_silence(Endpoint& endpoint) {
+  connect_rails(endpoint);
+  if (endpoint.rails_) endpoint.ask_by_another();
 }
 
 }  // namespace hawser::channel
