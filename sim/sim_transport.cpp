@@ -107,10 +107,10 @@ void SimLink::commit(ChannelKind kind) {
   std::byte* const frame = reserved_.get();
   const Connections::PairNumber pair = is_connected(kind) ? connection_.pair() : Connections::none;
   kept_.emplace(frame, KeptFrame{std::move(reserved_), pair, std::exchange(chained_, nothing)});
-  send_copy(kind, {frame, reserved_bytes_});
+  dispatch(kind, {frame, reserved_bytes_});
 }
 
-void SimLink::send_copy(ChannelKind kind, std::span<const std::byte> frame) {
+void SimLink::dispatch(ChannelKind kind, std::span<const std::byte> frame) {
   auto copy = std::make_unique<std::byte[]>(frame.size());
   std::ranges::copy(frame, copy.get());
   if (is_connected(kind)) {
@@ -126,7 +126,7 @@ bool SimLink::may_lose_frames() const { return network_.settings().has_datagrams
 bool SimLink::send_once(ChannelKind kind, std::span<const std::byte> frame) {
   if (!transport::keeps_frames(kind)) return Link::send_once(kind, frame);
   // A datagram always finds room.
-  send_copy(is_connected(kind) && has_room(kind) ? kind : ChannelKind::ud_send, frame);
+  dispatch(is_connected(kind) && has_room(kind) ? kind : ChannelKind::ud_send, frame);
   return true;
 }
 
@@ -139,7 +139,7 @@ Link::Resent SimLink::resend(ChannelKind kind, std::byte* frame, std::size_t byt
     ++network_.probes().frames_rescued;
   }
   ++network_.probes().datagrams_sent_again;
-  send_copy(ChannelKind::ud_send, {frame, bytes});
+  dispatch(ChannelKind::ud_send, {frame, bytes});
   return Resent::sent;
 }
 

@@ -78,7 +78,7 @@ class SimLink final : public transport::Link {
   }
   bool has_room(ChannelKind kind);
   void on_operation_ended(std::uint64_t token, bool was_done);
-  void send_copy(ChannelKind kind, std::span<const std::byte> frame);
+  void dispatch(ChannelKind kind, std::span<const std::byte> frame);
   /// We are done with a frame that the peer sent by KIND.
   void free_room(ChannelKind kind, Connections::PairNumber senders_pair);
 

@@ -13,8 +13,10 @@ import re
 import subprocess
 
 NAME = r"(?:\[=*\[(?P<bracket>.*?)\]=*\]|(?P<plain>\S+))"
-ADD_TEST = re.compile(rf"^add_test\({NAME} (?P<command>.*)\)$")
-PROPERTIES = re.compile(rf"^set_tests_properties\({NAME} PROPERTIES (?P<rest>.*)\)$")
+ADD_TEST = re.compile(rf"^add_test\({NAME} (?P<command>.*)\)$", re.MULTILINE)
+# A variable of the environment may have several lines.
+PROPERTIES = re.compile(rf"^set_tests_properties\({NAME} PROPERTIES (?P<rest>.*?)\)$",
+                        re.MULTILINE | re.DOTALL)
 LABELS = re.compile(r'\bLABELS "([^"]*)"')
 
 
@@ -22,14 +24,14 @@ def tests_of(build):
     """Yields (name, words of the command, labels) of every test."""
     commands, labels = {}, {}
     for file in build.rglob("CTestTestfile.cmake"):
-        for line in file.read_text().splitlines():
-            if found := ADD_TEST.match(line):
-                name = found["bracket"] or found["plain"]
-                commands[name] = re.findall(r'"((?:[^"\\]|\\.)*)"', found["command"])
-            elif found := PROPERTIES.match(line):
-                name = found["bracket"] or found["plain"]
-                if values := LABELS.search(found["rest"]):
-                    labels[name] = set(values[1].split(";"))
+        text = file.read_text()
+        for found in ADD_TEST.finditer(text):
+            name = found["bracket"] or found["plain"]
+            commands[name] = re.findall(r'"((?:[^"\\]|\\.)*)"', found["command"])
+        for found in PROPERTIES.finditer(text):
+            name = found["bracket"] or found["plain"]
+            if values := LABELS.search(found["rest"]):
+                labels[name] = set(values[1].split(";"))
     for name, command in commands.items():
         yield name, command, labels.get(name, set())
 

@@ -112,7 +112,9 @@ TEST_F(MemoryEventsTest, DiscardedPagesAreOthers) {
 
 TEST_F(MemoryEventsTest, MovedMemoryIsGone) {
   int stale = 0;
-  void* const memory = map_bytes(bytes);
+  // With room behind it that is nobody else's.
+  void* const memory = map_bytes(2 * bytes);
+  ::munmap(static_cast<std::byte*>(memory) + bytes, bytes);
   for (int i = 0; i < repetitions; ++i) {
     handle_of(memory, bytes);
     // It is moved, as what lies behind it is taken.

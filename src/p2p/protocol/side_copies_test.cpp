@@ -82,7 +82,8 @@ class SideCopies : public ::testing::TestWithParam<std::string> {
   /// From A to B.
   void send(std::size_t bytes) {
     out.resize(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<char>(i * 7 + (i >> 9) + sent);
+    for (std::size_t i = 0; i < bytes; ++i)
+      out[i] = static_cast<char>(i * 7 + (i >> 9) + static_cast<std::size_t>(sent));
     ++sent;
     in.assign(bytes, '-');
     core::Datatype& byte = *types.find(byte_handle);

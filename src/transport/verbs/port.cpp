@@ -136,10 +136,10 @@ Result<std::vector<Port>> Port::open_all(const Settings& settings) {
                              std::strerror(errno)));
   const std::span<ibv_device*> devices(list.get(), static_cast<std::size_t>(count));
   std::vector<ibv_device*> wanted(devices.begin(), devices.end());
-  std::erase_if(wanted, [&](ibv_device* device) {
-    return !is_listed(settings.device, ibv_get_device_name(device));
+  std::erase_if(wanted, [&](ibv_device* each) {
+    return !is_listed(settings.device, ibv_get_device_name(each));
   });
-  std::ranges::stable_sort(wanted, {}, [](ibv_device* device) { return distance_to(*device); });
+  std::ranges::stable_sort(wanted, {}, [](ibv_device* each) { return distance_to(*each); });
   std::vector<Port> ports;
   const auto rails_max = static_cast<std::size_t>(settings.rails_max);
   for (ibv_device* device : wanted)

@@ -39,7 +39,8 @@ struct RailsEnd {
 
 void settle(RailsEnd& a, RailsEnd& b) {
   for (int quiet = 0; quiet < 4000;) {
-    const bool moved = a.progress() | b.progress();
+    bool moved = a.progress();
+    moved |= b.progress();
     quiet = moved ? 0 : quiet + 1;
   }
 }
