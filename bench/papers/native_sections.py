@@ -27,7 +27,8 @@ def native(outcomes):
     """The adapter's RDMA writes by its own programs, and MPI by the same operation."""
     section = Section("The layers above the adapter", [
         "perftest's ib_write_lat and ib_write_bw, and MPI: a ping-pong by `rc_fast_path`, whose frames are "
-        "RDMA writes, too, and 64 messages at a time by `rc_rdma` with `p2p.rdma=put`. Medians of "
+        "RDMA writes, too, and 64 messages at a time by `rc_rdma` with `p2p.rdma=put`, both of one place in "
+        "memory to another. Medians of "
         f"{plan.NATIVE_REPEATS} runs, one after the other. Paper 001, figure 9: matching and what is above "
         "it take 0.5 us, and its transport as long as the network's own operation."], [HEAD])
     rows = (("8 bytes, one way", SHORT, "pingpong", plan.NATIVE_LATENCY_BYTES, "us",

@@ -178,7 +178,7 @@ def native():
         yield Job("native", "ib_write_bw", 2, adapter,
                   ("-s", str(NATIVE_BANDWIDTH_BYTES), "-n", "2000"), repeat=repeat)
         yield Job("native", "stream", 2, long,
-                  (f"bytes={NATIVE_BANDWIDTH_BYTES}", "rounds=30"), repeat=repeat)
+                  (f"bytes={NATIVE_BANDWIDTH_BYTES}", "rounds=30", "reuse"), repeat=repeat)
 
 
 def rendezvous():

@@ -53,7 +53,7 @@ static const Pattern* find(const char* name) {
 static int usage(void) {
   fputs(
       "usage: patterns PATTERN [rounds=N] [bytes=N] [bytes_max=N] [peers=N] [warm_up=N]\n"
-      "                [hold=FILE] [spoil]\n",
+      "                [hold=FILE] [reuse] [spoil]\n",
       stderr);
   for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; ++i)
     fprintf(stderr, "  %s\n", patterns[i].name);
@@ -123,6 +123,7 @@ int main(int argc, char** argv) {
       .bytes_max = (int)number_of(argc, argv, "bytes_max", 0),
       .peers = (int)number_of(argc, argv, "peers", 0),
       .warm_up = number_of(argc, argv, "warm_up", -1),
+      .reuse = has_argument(argc, argv, "reuse"),
       .spoil = has_argument(argc, argv, "spoil"),
   };
   const double began_ms = now_ms();

@@ -75,12 +75,17 @@ void run_polled(Job* job) {
   free(data);
 }
 
+/* Of message NUMBER of a window. */
+static unsigned char* place_of(unsigned char* data, const Job* job, int number, int bytes) {
+  return job->reuse ? data : data + (size_t)number * (size_t)bytes;
+}
+
 /* One window from the lower rank of a pair to the other, and its answer. */
-static void send_window(unsigned char* data, int bytes, int rank) {
-  const int peer = rank ^ 1, tag = 0;
+static void send_window(unsigned char* data, int bytes, const Job* job) {
+  const int rank = job->rank, peer = rank ^ 1, tag = 0;
   MPI_Request requests[window];
   for (int i = 0; i < window; ++i) {
-    unsigned char* place = data + (size_t)i * (size_t)bytes;
+    unsigned char* place = place_of(data, job, i, bytes);
     if (rank < peer)
       MPI_Isend(place, bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &requests[i]);
     else
@@ -102,16 +107,16 @@ void run_stream(Job* job) {
   for (int bytes = first_bytes(job); bytes <= last_bytes(job); bytes = larger(bytes)) {
     const int step = next_step(job);
     for (int i = 0; i < window && job->rank == low; ++i)
-      fill(job, data + (size_t)i * (size_t)bytes, bytes, low, low + 1, step);
-    for (long i = 0; i < warm_up_of(job); i += window) send_window(data, bytes, job->rank);
+      fill(job, place_of(data, job, i, bytes), bytes, low, low + 1, step);
+    for (long i = 0; i < warm_up_of(job); i += window) send_window(data, bytes, job);
     double seconds[batches];
     for (int batch = 0; batch < batches_of(job); ++batch) {
       const double began = MPI_Wtime();
-      for (long i = 0; i < windows; ++i) send_window(data, bytes, job->rank);
+      for (long i = 0; i < windows; ++i) send_window(data, bytes, job);
       seconds[batch] = MPI_Wtime() - began;
     }
     for (int i = 0; i < window; ++i)
-      check(job, data + (size_t)i * (size_t)bytes, bytes, low, low + 1, step);
+      check(job, place_of(data, job, i, bytes), bytes, low, low + 1, step);
     if (job->rank == low)
       printf("stream %d %.3f %d\n", bytes,
              1e-6 * (double)windows * window * bytes / median(seconds, batches_of(job)), low);

@@ -21,6 +21,7 @@ typedef struct {
   int bytes_max;  /* the last size of a sweep */
   int peers;      /* to how many each rank talks, where a pattern leaves that open */
   long warm_up;   /* rounds before the clock is read; negative if it was not given */
+  bool reuse;     /* all messages of a stream come from one place, and go to one */
   bool spoil;     /* rank 0 damages a byte of the first message that it makes */
   int step;       /* the number of the next step; see above */
   bool* partners; /* [size]: with whom this rank exchanged a message of the pattern's own */
