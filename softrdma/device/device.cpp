@@ -408,6 +408,7 @@ bool Device::send_from(Entry& entry) {
     if (!queue_pair.next(now_ns_, &out)) break;
     if (is_port_up(queue_pair.port())) {
       link_.send(out, *out.address);
+      if (out.is_copy) link_.flush();
       ++counters_.packets_sent;
     } else {
       ++counters_.lost_at_ports;

@@ -103,7 +103,8 @@ bool HostLink::pass_on(const qp::Arrival& arrival) {
 
 Form HostLink::form_for(std::uint16_t seat, const qp::Outgoing& packet) const {
   const Form copied = copied_form(packet.payload.bytes());
-  if (copied == Form::body || copies_always_ || !wire::is_reliable(packet.headers.opcode.service))
+  if (copied == Form::body || copies_always_ || packet.is_copy ||
+      !wire::is_reliable(packet.headers.opcode.service))
     return copied;
   const bool is_closed =
       host_.seat_memory(seat).cannot_read[host_.seat()].load(std::memory_order_relaxed) != 0;

@@ -43,6 +43,7 @@ void Faulty::send_copy(const Copy& copy) {
   qp::Outgoing packet;
   packet.headers = copy.headers;
   packet.payload.add(copy.payload);
+  packet.is_copy = true;
   inner_.send(packet, copy.address);
   // The copy goes when this returns.
   inner_.flush();

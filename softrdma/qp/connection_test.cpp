@@ -1,5 +1,6 @@
 // Requester and responder against one another, over a network that loses, repeats and reorders.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -561,6 +562,44 @@ TEST_F(Connection, ReadsOnTheirWayAreLimited) {
   EXPECT_TRUE(a.requester.next(1, &out));
   EXPECT_TRUE(a.requester.next(1, &out));
   EXPECT_FALSE(a.requester.next(1, &out));
+}
+
+TEST_F(Connection, AReadOfMemoryThatIsGoneIsNotAnsweredAgain) {
+  constexpr std::size_t bytes = 4096;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const first = static_cast<std::byte*>(memory);
+  std::fill_n(first, segment_bytes, std::byte{7});
+  const std::uint64_t where = End::address(memory_bytes);
+  SendWork& work = a.add(IBV_WR_RDMA_READ, 0, 2 * segment_bytes);
+  work.remote_address = where;
+  work.remote_key = *b.regions.insert({.address = where,
+                                       .bytes = bytes,
+                                       .memory = first,
+                                       .domain = domain,
+                                       .access = IBV_ACCESS_REMOTE_READ});
+  Outgoing request;
+  ASSERT_TRUE(a.requester.next(1, &request));
+  const Bytes wire = to_bytes(request);
+  const auto ask = [&] { b.responder.on_request(*wire::parse(wire)); };
+  Outgoing answer;
+  for (const bool is_repeated : {false, true}) {
+    ask();
+    for (int packet = 0; packet < 2; ++packet) {
+      ASSERT_TRUE(b.responder.next(&answer));
+      EXPECT_EQ(answer.is_copy, is_repeated);
+      const Bytes given = to_bytes(answer);
+      EXPECT_TRUE(std::ranges::equal(
+          std::span(given).last(segment_bytes),
+          std::span(first, bytes).subspan(packet * segment_bytes, segment_bytes)));
+    }
+    EXPECT_FALSE(b.responder.next(&answer));
+  }
+  ASSERT_EQ(::munmap(memory, bytes), 0);
+  ask();
+  EXPECT_FALSE(b.responder.next(&answer));
+  EXPECT_FALSE(b.responder.has_answers());
+  EXPECT_EQ(b.responder.counters().duplicates, 2U);
 }
 
 TEST_F(Connection, AWriteToAQueuePairThatAllowsNoneIsRefused) {

@@ -58,6 +58,9 @@ struct Destination {
 struct Outgoing {
   wire::Headers headers;
   memory::Pieces payload;
+  /// The payload is a copy that lasts until the next packet is made: Link::send() and, after it,
+  /// Link::flush() are the last to read it.
+  bool is_copy = false;
   const ibv_ah_attr* address = nullptr;  // where it goes
 };
 

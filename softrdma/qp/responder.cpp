@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "softrdma/memory/checked_copy.hpp"
 #include "softrdma/qp/sequence.hpp"
 
 namespace softrdma::qp {
@@ -460,6 +461,7 @@ bool Responder::next(Outgoing* out) {
   if (answers_.empty()) return false;
   Answer& answer = answers_.front();
   out->payload.clear();
+  out->is_copy = false;
   out->headers = {};
   wire::Headers& headers = out->headers;
   headers.opcode.service = context_.service;
@@ -496,12 +498,26 @@ bool Responder::build_read_packet(Answer& answer, Outgoing* out) {
     out->headers.opcode.operation =
         is_last ? Operation::read_response_only : Operation::read_response_first;
   }
-  out->payload.add({opened.memory, bytes});
+  if (!answer.is_repeated) {
+    out->payload.add({opened.memory, bytes});
+  } else if (!copy_again({opened.memory, bytes}, out)) {
+    answers_.erase(answers_.begin());
+    return next(out);
+  }
   answer.has_begun = true;
   answer.sequence = advance(answer.sequence, 1);
   answer.range.address += bytes;
   answer.range.bytes -= bytes;
   if (is_last) answers_.erase(answers_.begin());
+  return true;
+}
+
+/// False: the memory is gone.
+bool Responder::copy_again(std::span<const std::byte> from, Outgoing* out) {
+  copy_.resize(from.size());
+  if (!memory::copy_if_mapped(copy_, from)) return false;
+  out->payload.add(copy_);
+  out->is_copy = true;
   return true;
 }
 

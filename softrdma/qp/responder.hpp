@@ -3,7 +3,9 @@
 //
 // A state machine: it is given requests in any order and state, carries out those whose turn it is,
 // and gives out answers one by one, in the order of the requests. Requests that were carried out
-// already are answered again and, but for reads, not carried out again.
+// already are answered again and, but for reads, not carried out again. The peer may have had its
+// read long ago, and the program may have given back the memory meanwhile, whose registration
+// stands: such an answer is copied by the kernel, and not given if there is nothing to copy.
 //
 // Ownership: borrows regions, receives and listener. Threads: the adapter's lock.
 #pragma once
@@ -148,6 +150,7 @@ class Responder {
   void answer_atomic(const Result& result, bool is_repeated);
   void acknowledge(std::uint32_t sequence, std::uint8_t syndrome);
   bool build_read_packet(Answer& answer, Outgoing* out);
+  bool copy_again(std::span<const std::byte> from, Outgoing* out);
 
   const Context& context_;
   const memory::RegionTable& regions_;
@@ -172,6 +175,7 @@ class Responder {
 
   std::vector<Answer> answers_;  // the oldest first; at most answers_max()
   std::vector<Result> results_;  // the oldest first; at most incoming_reads_max
+  std::vector<std::byte> copy_;  // the payload of the last answer that was given again
   Counters counters_;
 };
 
