@@ -202,19 +202,34 @@ print_table() {
   ((totals[1] == 0))
 }
 
+# known_section NAME: NAME, if there is a section of that name.
+known_section() {
+  local known=("${sections[@]}" "${nightly_sections[@]}") name
+  for name in "${known[@]}"; do
+    [[ $name != "$1" ]] || { echo "$name" && return; }
+  done
+  fail "test: there is no section '$1', but: ${known[*]}"
+}
+
 command_test() {
-  local table=() chosen=("${sections[@]}") pattern='' argument name
-  for argument in "$@"; do
-    case $argument in
+  local table=() chosen=("${sections[@]}") picked=() pattern='' name
+  while (($#)); do
+    case $1 in
       --nightly)
         fuzz_seconds=1800
         program_forms=(--all)
         chosen+=("${nightly_sections[@]}")
         ;;
-      -*) fail "test: unknown option '$argument'" ;;
-      *) pattern=$argument chosen=(matching) ;;
+      --section)
+        shift
+        picked+=("$(known_section "${1:-}")") || exit
+        ;;
+      -*) fail "test: unknown option '$1'" ;;
+      *) pattern=$1 chosen=(matching) ;;
     esac
+    shift
   done
+  ((${#picked[@]} == 0)) || chosen=("${picked[@]}")
   setup_packages check
   rm -rf "$results"
   mkdir -p "$results"
