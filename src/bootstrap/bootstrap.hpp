@@ -47,9 +47,12 @@ class Bootstrap {
 
   [[nodiscard]] virtual const Placement& placement() const = 0;
 
-  /// Publishes VALUE under KEY for the others (an address); may be called once per key, lazily.
-  /// KEY at most 31 bytes, VALUE at most 255.
+  /// Publishes VALUE under KEY for the others (an address); may be called once per key. Others see
+  /// it at some time after the next commit(), or before. KEY at most 31 bytes, VALUE at most 255.
   virtual Result<void> publish(std::string_view key, std::span<const std::byte> value) = 0;
+  /// Others may look up what was published until now. All processes of the job call it equally
+  /// often; it may wait for them. The first time is before the first look_up().
+  virtual Result<void> commit() { return {}; }
   /// What process INDEX published under KEY; nothing if it has not done so yet.
   virtual Result<std::optional<std::vector<std::byte>>> look_up(std::uint32_t index,
                                                                 std::string_view key) = 0;
@@ -76,6 +79,10 @@ class Bootstrap {
   virtual void arrive_at_end() = 0;
   /// All processes of the job have, or have ended without.
   [[nodiscard]] virtual bool have_all_arrived_at_end() const = 0;
+
+  /// Becomes readable when ended_count() or have_all_arrived_at_end() may have something new to
+  /// say, which they take from it. -1: who ends or arrives wakes the others.
+  [[nodiscard]] virtual int descriptor() const { return -1; }
 
   /// Tells the launcher that this process has called MPI_Init / has finalised, so that an exit in
   /// between counts as a failure.

@@ -83,6 +83,8 @@ HostSurroundings::HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settin
 Result<std::vector<std::unique_ptr<transport::Transport>>> HostSurroundings::make_transports(
     transport::Sink& sink, memory::Ledger& ledger) {
   Transports transports;
+  if (const int descriptor = bootstrap_.descriptor(); descriptor >= 0)
+    HAWSER_TRY(waiter_.add_descriptor(descriptor, p2p::WakeBy::anything));
   const bool is_alone = bootstrap_.placement().size == 1;
   for (const std::string_view name : transports_named(transport_names_)) {
     if (name != "shm" && name != "verbs")

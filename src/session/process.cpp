@@ -60,6 +60,7 @@ Result<void> Process::open_transports() {
     if (const std::size_t frame = transport->datagram_bytes_max(); frame > 0)
       HAWSER_TRY(policy_.set_ud_max(frame - p2p::wire::eager_overhead));
   }
+  HAWSER_TRY(bootstrap().commit());
   surroundings_->wake_all();
   // Where frames may be lost, each peer has buffers and timers of its own, and earns connections.
   engine_.set_peers_cost(!transports_.empty() && transports_.front()->datagram_bytes_max() > 0);

@@ -56,14 +56,15 @@ enum class ChannelKind : std::uint8_t {
   rc_fast_path,  // frames written into a ring of its own in the receiver's memory, which that polls
   rc_rdma,       // operations on the program's memory over the connection, and frames behind them
   xrc_send,      // frames over a reliable queue pair that all peers of a host share
+  tcp,           // frames over a TCP connection, which is made anew when it breaks
   count_
 };
 inline constexpr std::size_t channel_kind_count = static_cast<std::size_t>(ChannelKind::count_);
 
 constexpr std::string_view channel_name(ChannelKind kind) {
   constexpr std::array<std::string_view, channel_kind_count> names = {
-      "self", "shared_queue", "ring",         "single_copy", "ud_send", "ud_zero_copy",
-      "copy", "rc_send",      "rc_fast_path", "rc_rdma",     "xrc_send"};
+      "self", "shared_queue", "ring",         "single_copy", "ud_send",  "ud_zero_copy",
+      "copy", "rc_send",      "rc_fast_path", "rc_rdma",     "xrc_send", "tcp"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -79,7 +80,7 @@ constexpr bool may_lose_frames(ChannelKind kind) { return kind == ChannelKind::u
 constexpr bool keeps_frames(ChannelKind kind) {
   return kind == ChannelKind::ud_send || kind == ChannelKind::rc_send ||
          kind == ChannelKind::rc_fast_path || kind == ChannelKind::rc_rdma ||
-         kind == ChannelKind::xrc_send;
+         kind == ChannelKind::xrc_send || kind == ChannelKind::tcp;
 }
 /// The kinds that a peer has to earn. What is built upon another one stands behind it.
 inline constexpr std::array earned_kinds = {ChannelKind::ring, ChannelKind::rc_send,
@@ -180,7 +181,8 @@ class Link {
   Link& operator=(const Link&) = delete;
   virtual ~Link() = default;
 
-  /// What can be used now; empty until connected. Changes only inside progress() and give_back().
+  /// What can be used now; empty until connected, and while a connection that all channels need is
+  /// made anew. Changes only inside progress() and give_back().
   [[nodiscard]] ChannelSet channels() const { return channels_; }
   /// Those that it may have at some time; always the same, and the same for the peer.
   [[nodiscard]] virtual ChannelSet possible_channels() const = 0;

@@ -18,12 +18,13 @@ using base::ErrorClass;
 using transport::ChannelKind;
 
 constexpr std::array frame_kinds = {
-    ChannelKind::shared_queue, ChannelKind::ring,    ChannelKind::ud_send, ChannelKind::rc_send,
-    ChannelKind::rc_fast_path, ChannelKind::rc_rdma, ChannelKind::xrc_send};
-constexpr std::array checked_kinds = {
-    ChannelKind::shared_queue, ChannelKind::ring,         ChannelKind::single_copy,
-    ChannelKind::ud_send,      ChannelKind::rc_send,      ChannelKind::rc_fast_path,
-    ChannelKind::rc_rdma,      ChannelKind::ud_zero_copy, ChannelKind::xrc_send};
+    ChannelKind::shared_queue, ChannelKind::ring,    ChannelKind::ud_send,  ChannelKind::rc_send,
+    ChannelKind::rc_fast_path, ChannelKind::rc_rdma, ChannelKind::xrc_send, ChannelKind::tcp};
+constexpr std::array checked_kinds = {ChannelKind::shared_queue, ChannelKind::ring,
+                                      ChannelKind::single_copy,  ChannelKind::ud_send,
+                                      ChannelKind::rc_send,      ChannelKind::rc_fast_path,
+                                      ChannelKind::rc_rdma,      ChannelKind::ud_zero_copy,
+                                      ChannelKind::xrc_send,     ChannelKind::tcp};
 
 std::string_view trimmed(std::string_view word) {
   constexpr std::string_view blanks = " \t";

@@ -76,10 +76,15 @@ void EndpointTable::on_channels_changed(Link& link) {
   if (endpoint.assurance_) endpoint.narrow_windows();
   if (endpoint.lost_) return;
   if (&link != endpoint.link_) give_back_unshared(endpoint, link);
-  if (endpoint.link_->channels().empty()) return;
+  if (endpoint.link_->channels().empty()) {
+    endpoint.close();
+    return;
+  }
   apply_policy(endpoint);
   endpoint.flush(*handler_);
   note_waiting(endpoint);
+  // What was lost with its connection was due while there was none.
+  if (endpoint.assurance_) endpoint.expect(endpoint.assurance_->deadline_ns());
 }
 
 void EndpointTable::settle_slots(Endpoint& endpoint, ChannelKind kind) {

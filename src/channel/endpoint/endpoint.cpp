@@ -68,7 +68,7 @@ void Endpoint::use_table(const SendTable& table) {
   constexpr std::array by_latency = {ChannelKind::ring,    ChannelKind::shared_queue,
                                      ChannelKind::self,    ChannelKind::rc_fast_path,
                                      ChannelKind::rc_send, ChannelKind::xrc_send,
-                                     ChannelKind::ud_send};
+                                     ChannelKind::ud_send, ChannelKind::tcp};
   frame_channel_ = *std::ranges::find_if(by_latency, has);
   bulk_channel_ = frame_channel_;
   for (const ChannelKind kind : by_latency)

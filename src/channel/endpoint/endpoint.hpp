@@ -281,6 +281,8 @@ class Endpoint {
   }
   void note_delivered(const Link& by, ChannelKind kind, std::size_t frame_bytes);
   /// This endpoint has something to do at DEADLINE: 0 at once, never_ns not at all.
+  /// Its link has no channels for now: what is to be sent waits.
+  void close() { table_ = nullptr; }
   void expect(std::uint64_t deadline_ns) {
     assurance_->timers.expect(*this, assurance_->timer_state, deadline_ns);
   }
@@ -347,7 +349,7 @@ class Endpoint {
   memory::Ledger& ledger_;
   Link* link_ = nullptr;
   Link* side_link_ = nullptr;
-  const SendTable* table_ = nullptr;  // null until the link has channels
+  const SendTable* table_ = nullptr;  // null while the link has no channels
   DeliveryChannels delivery_;         // of the link
   ChannelKind frame_channel_ = ChannelKind::shared_queue;
   ChannelKind bulk_channel_ = ChannelKind::shared_queue;

@@ -167,5 +167,49 @@ TEST(OneRail, RepeatsUntilItsPortIsUp) {
   EXPECT_EQ(b.handler.numbers, std::vector<std::uint32_t>{7});
 }
 
+TEST(OneRail, WaitsWhileItsConnectionIsMadeAnewAndSendsAgainWhatItLost) {
+  std::uint64_t now = ms;
+  FakeNetwork network;
+  FakeBootstrap::Directory directory;
+  End a(network, directory, 0, 1, now);
+  End b(network, directory, 1, 1, now);
+  Endpoint& peer = a.table.find_or_make(b.bootstrap.placement().self);
+  const auto send = [&](std::uint32_t number) {
+    peer.send(1, sizeof(FramePrefix) + sizeof(number),
+              [&](std::byte* body) { std::memcpy(body, &number, sizeof(number)); });
+  };
+  const auto run = [&](int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      now += ms;
+      a.table.progress();
+      b.table.progress();
+    }
+  };
+  send(0);
+  run(20);
+  EXPECT_EQ(b.handler.numbers, std::vector<std::uint32_t>{0});
+
+  network.rails[0].is_cut = true;
+  send(1);
+  FakeLink& link = a.transports[0]->link(1);
+  link.set_channels({});
+  a.table.on_undelivered(link, {ChannelKind::ud_send});
+  a.table.on_channels_changed(link);
+  EXPECT_FALSE(peer.is_open());
+  network.rails[0].is_cut = false;
+  send(2);
+  run(3000);
+  EXPECT_EQ(b.handler.numbers.size(), 1U);
+  EXPECT_FALSE(a.table.is_drained());
+
+  link.set_channels({ChannelKind::ud_send});
+  a.table.on_channels_changed(link);
+  EXPECT_TRUE(peer.is_open());
+  run(4);
+  EXPECT_EQ(b.handler.numbers, (std::vector<std::uint32_t>{0, 1, 2})) << "before any time is up";
+  run(20);
+  EXPECT_TRUE(a.table.is_drained() && b.table.is_drained());
+}
+
 }  // namespace
 }  // namespace hawser::channel

@@ -94,6 +94,9 @@ class FakeLink final : public transport::Link {
   }
   bool start(const transport::Operation& operation) override;
 
+  /// As if all its channels needed a connection, which is gone, or there again.
+  void set_channels(transport::ChannelSet channels) { channels_ = channels; }
+
   int broken = 0;
   int abandoned = 0;
   int copies = 0;

@@ -66,15 +66,15 @@ Result<void> check_reachable(std::string_view name, const std::vector<Rule>& rul
 
 /// The last rule holds for every message to every peer of some transport.
 Result<void> check_send_rules(const std::vector<Rule>& rules) {
-  constexpr std::array last = {ChannelKind::shared_queue, ChannelKind::ud_send, ChannelKind::copy};
+  constexpr std::array last = {ChannelKind::shared_queue, ChannelKind::ud_send, ChannelKind::tcp,
+                               ChannelKind::copy};
   if (rules.empty() || !rules.back().terms.empty() ||
       std::ranges::find(last, rules.back().kind) == last.end())
-    return Error(
-        ErrorClass::arg,
-        fmt::format("channel.send_rules ends with '{}'; the last rule must be 'true -> "
-                    "CHANNEL' with a channel that every peer has: shared_queue, ud_send or "
-                    "copy",
-                    rules.empty() ? "" : rules.back().text));
+    return Error(ErrorClass::arg,
+                 fmt::format("channel.send_rules ends with '{}'; the last rule must be 'true -> "
+                             "CHANNEL' with a channel that every peer has: shared_queue, ud_send, "
+                             "tcp or copy",
+                             rules.empty() ? "" : rules.back().text));
   return check_reachable("channel.send_rules", rules);
 }
 

@@ -40,7 +40,7 @@ wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes
 /// they would fill, nor by the way to ourselves, which has no end.
 bool carries_streams(ChannelKind kind) {
   return kind == ChannelKind::ring || kind == ChannelKind::ud_send ||
-         kind == ChannelKind::rc_send || kind == ChannelKind::xrc_send;
+         kind == ChannelKind::rc_send || kind == ChannelKind::xrc_send || kind == ChannelKind::tcp;
 }
 
 std::uint8_t class_byte(FrameClass frame_class) { return static_cast<std::uint8_t>(frame_class); }
