@@ -4,14 +4,14 @@
 # that fails without having counted a failure (a build error, a crash) counts as one. To add a
 # section: write section_NAME and put NAME into `sections` or `nightly_sections`.
 results=build/results
-sections=(lint generated multirank abi fault simulation other softrdma mpi4py mpi4py_verbs asan-ubsan
-  threads fuzz)
+sections=(lint generated multirank abi fault simulation other cluster softrdma mpi4py mpi4py_verbs
+  asan-ubsan threads fuzz)
 nightly_sections=(tidy clang verbs_matrix mpi4py_verbs_all many-seeds)
 fuzz_seconds=20 # for all targets together
 program_forms=() # of the programs on softrdma: the short ones
 
 # What `other` leaves to the sections named after a label.
-labels='unit|multirank|verbs_matrix|abi|fault|sim|simulation|threads'
+labels='unit|multirank|verbs_matrix|abi|fault|sim|simulation|threads|cluster'
 
 record() { echo "$2 $3 $4" >>"$results/$1.counts"; }
 
@@ -59,6 +59,12 @@ section_abi() {
 section_fault() { ctest_section fault release -L '^fault$'; }
 section_simulation() { ctest_section simulation release -L '^(sim|simulation)$'; }
 section_other() { ctest_section other release -LE "^($labels)\$"; }
+
+# Several hosts, made out of name spaces.
+section_cluster() {
+  build release
+  ctest_section cluster release -L '^cluster$'
+}
 
 # Programs of others on the RDMA device in user space.
 section_softrdma() {
