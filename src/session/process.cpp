@@ -27,7 +27,8 @@ Process::Process(std::unique_ptr<Surroundings> surroundings, const Settings& set
     : surroundings_(std::move(surroundings)),
       settings_(settings),
       policy_(std::move(policy)),
-      endpoints_({placement().self, &bootstrap(), &ledger_, &policy_, settings.channel,
+      addresses_(bootstrap()),
+      endpoints_({placement().self, &addresses_, &bootstrap(), &ledger_, &policy_, settings.channel,
                   settings.p2p.credit_bytes, settings.delivery, delivery,
                   [this] { return surroundings_->waiter().now_ns(); }}),
       self_transport_(endpoints_, ledger_),
@@ -91,7 +92,7 @@ void Process::connect_to_all() {
 }
 
 bool Process::is_same_host(const base::Identity& process) const {
-  return surroundings_->bootstrap().local_rank_of(process.index).has_value();
+  return addresses_.is_same_host(process);
 }
 
 void Process::set_threaded(bool threaded) {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "bootstrap/bootstrap.hpp"
+#include "bootstrap/address_book.hpp"
 #include "channel/endpoint/endpoint_table.hpp"
 #include "channel/policy/policy.hpp"
 #include "collective/executor/direct.hpp"
@@ -119,6 +119,7 @@ class Process final : private comm_ops::Locality {
   const Settings settings_;
   memory::Ledger ledger_;
   channel::Policy policy_;
+  bootstrap::AddressBook addresses_;
   channel::EndpointTable endpoints_;
   transport::self::SelfTransport self_transport_;
   std::vector<std::unique_ptr<transport::Transport>> transports_;

@@ -218,7 +218,12 @@ class ThreadBackend final : public p2p::Backend {
 /// What the threads of a job share with each other as processes of one host would.
 class ThreadHost final : public bootstrap::Bootstrap {
  public:
-  explicit ThreadHost(std::uint32_t ranks) { placement_.size = placement_.local_size = ranks; }
+  static constexpr std::uint64_t job = 1;
+
+  explicit ThreadHost(std::uint32_t ranks) {
+    placement_.self.job = job;
+    placement_.size = placement_.local_size = ranks;
+  }
   [[nodiscard]] const bootstrap::Placement& placement() const override { return placement_; }
   Result<void> publish(std::string_view, std::span<const std::byte>) override { return {}; }
   Result<std::optional<std::vector<std::byte>>> look_up(std::uint32_t, std::string_view) override {
@@ -262,7 +267,7 @@ struct Rank {
   }
 
  private:
-  static constexpr std::uint64_t job = 1;
+  static constexpr std::uint64_t job = ThreadHost::job;
 
   static Ref<core::Group> group(int first, int stride, int count) {
     return core::Group::of_stride(job, static_cast<std::uint32_t>(first), stride, count);

@@ -82,6 +82,7 @@ class PairTransport final : public Transport {
 
 class TwoLocalProcesses final : public bootstrap::Bootstrap {
  public:
+  TwoLocalProcesses() { placement_.self.job = 1; }
   [[nodiscard]] const bootstrap::Placement& placement() const override { return placement_; }
   Result<void> publish(std::string_view, std::span<const std::byte>) override { return {}; }
   Result<std::optional<Frame>> look_up(std::uint32_t, std::string_view) override {
@@ -125,6 +126,7 @@ class CheckedFrames : public ::testing::Test {
         const AssuranceSettings& settings)
         : policy(*Policy::parse({}, {.ranks = 2, .oversubscribed = false})),
           table({self,
+                 &test.addresses_,
                  &test.bootstrap_,
                  &ledger,
                  &policy,
@@ -190,6 +192,7 @@ class CheckedFrames : public ::testing::Test {
   }
 
   TwoLocalProcesses bootstrap_;
+  bootstrap::AddressBook addresses_{bootstrap_};
   std::uint64_t now_ns_ = 1;
   std::unique_ptr<End> here;
   std::unique_ptr<End> there;

@@ -15,8 +15,7 @@ Endpoint& EndpointTable::find_or_make(const Identity& peer) {
 }
 
 Endpoint& EndpointTable::make(const Identity& peer) {
-  const bool same_host =
-      peer == environment_.self || environment_.bootstrap->local_rank_of(peer.index).has_value();
+  const bool same_host = peer == environment_.self || environment_.addresses->is_same_host(peer);
   auto endpoint = std::make_unique<Endpoint>(peer, same_host, *environment_.ledger);
   endpoint->send_credit_bytes = environment_.eager_credit_bytes;
   environment_.ledger->charge(memory::Account::endpoints, sizeof(Endpoint));

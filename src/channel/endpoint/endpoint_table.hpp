@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bootstrap/bootstrap.hpp"
+#include "bootstrap/address_book.hpp"
 #include "channel/endpoint/dedicated_slots.hpp"
 #include "channel/endpoint/endpoint.hpp"
 
@@ -25,7 +25,8 @@ class EndpointTable final : public Sink {
  public:
   struct Environment {
     Identity self;
-    bootstrap::Bootstrap* bootstrap;
+    bootstrap::AddressBook* addresses;
+    bootstrap::Bootstrap* bootstrap;  // who has ended
     memory::Ledger* ledger;
     Policy* policy;
     PolicySettings settings;

@@ -41,6 +41,7 @@ struct End {
       : assurance(how),
         bootstrap(directory, index),
         table({{1, index, 0},
+               &addresses,
                &bootstrap,
                &ledger,
                &policy,
@@ -72,6 +73,7 @@ struct End {
   Policy policy = policy_of(settings);
   RecordingHandler handler;
   FakeBootstrap bootstrap;
+  bootstrap::AddressBook addresses{bootstrap};
   EndpointTable table;
   FakeNetwork nobody;
   FakeTransport alone;

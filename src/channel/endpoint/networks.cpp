@@ -12,7 +12,7 @@ namespace hawser::channel {
 Result<EndpointTable::Way> EndpointTable::preferred_way(const Identity& peer) const {
   Way way;
   for (Transport* transport : transports_ | std::views::reverse) {
-    auto address = environment_.bootstrap->look_up(peer.index, transport->name());
+    auto address = environment_.addresses->look_up(peer, transport->name());
     if (!address) return address.take_error();
     if (*address) way = {transport, std::move(**address)};
   }
@@ -27,8 +27,7 @@ void EndpointTable::seek_side_link(Endpoint& endpoint) {
   for (Transport* transport : transports_) {
     if (network.empty() || transport->rail().network == network) continue;
     // Who is not to be reached there, perhaps on another host, is reached by the link in use.
-    const auto address =
-        environment_.bootstrap->look_up(endpoint.identity().index, transport->name());
+    const auto address = environment_.addresses->look_up(endpoint.identity(), transport->name());
     if (!address || !*address) continue;
     const Result<Link*> link = transport->connect(endpoint.identity(), **address);
     if (!link) continue;
@@ -74,8 +73,7 @@ void EndpointTable::connect_rails(Endpoint& endpoint) {
         endpoint.link(rail.number) != nullptr)
       continue;
     // Who has not this rail is reached by the others.
-    const auto address =
-        environment_.bootstrap->look_up(endpoint.identity().index, transport->name());
+    const auto address = environment_.addresses->look_up(endpoint.identity(), transport->name());
     if (!address || !*address) continue;
     const Result<Link*> link = transport->connect(endpoint.identity(), **address);
     if (link) attach(endpoint, **link);

@@ -195,7 +195,8 @@ bool Assembly::take_board() {
 std::unique_ptr<Team> Assembly::make_team(memory::Account account) {
   std::vector<hostmem::WakeWord*> words;
   for (int member = 0; member < size(); ++member) {
-    const auto local = plan_.host.bootstrap->local_rank_of(plan_.comm.group().member(member).index);
+    const auto local =
+        bootstrap::local_rank_of(*plan_.host.bootstrap, plan_.comm.group().member(member));
     words.push_back(&plan_.host.wake_words[*local]);
   }
   hostmem::Board board(memory_.data(), plan_.shape, static_cast<std::uint32_t>(plan_.comm.rank()),

@@ -32,7 +32,7 @@
 #include <memory>
 #include <span>
 
-#include "bootstrap/bootstrap.hpp"
+#include "bootstrap/address_book.hpp"
 #include "collective/team/team.hpp"
 
 namespace hawser::collective {

@@ -29,7 +29,7 @@ Team* Teams::look_at(core::Comm& comm, int tag) {
 bool Teams::can_be_team(const core::Comm& comm) const {
   if (comm.size() < 2 || comm.size() > members_max) return false;
   for (int member = 0; member < comm.size(); ++member) {
-    const auto local = host_->bootstrap->local_rank_of(comm.group().member(member).index);
+    const auto local = bootstrap::local_rank_of(*host_->bootstrap, comm.group().member(member));
     if (!local || *local >= host_->wake_words.size()) return false;
   }
   return true;

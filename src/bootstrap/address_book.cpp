@@ -1,0 +1,34 @@
+#include "bootstrap/address_book.hpp"
+
+namespace hawser::bootstrap {
+
+std::optional<std::uint32_t> local_rank_of(const Bootstrap& bootstrap, const Identity& process) {
+  if (process.job != bootstrap.placement().self.job) return std::nullopt;
+  return bootstrap.local_rank_of(process.index);
+}
+
+Result<std::optional<std::vector<std::byte>>> AddressBook::look_up(const Identity& process,
+                                                                   std::string_view transport) {
+  using Found = std::optional<std::vector<std::byte>>;
+  if (process.job == own_.placement().self.job) return own_.look_up(process.index, transport);
+  const auto entry = foreign_.find(process);
+  if (entry == foreign_.end()) return Found();
+  const auto address = entry->second.addresses.find(transport);
+  return address == entry->second.addresses.end() ? Found() : Found(address->second);
+}
+
+void AddressBook::enter(const Identity& process, const Addresses& addresses) {
+  Entry& entry = foreign_[process];
+  entry.addresses = addresses;
+  ++entry.times;
+}
+
+bool AddressBook::strike(const Identity& process) {
+  const auto entry = foreign_.find(process);
+  if (entry == foreign_.end()) return true;
+  if (--entry->second.times > 0) return false;
+  foreign_.erase(entry);
+  return true;
+}
+
+}  // namespace hawser::bootstrap
