@@ -20,6 +20,7 @@ void run_overlap(int argc, char** argv);
 void run_pack(int argc, char** argv);
 void run_queue(int argc, char** argv);
 void run_rate(int argc, char** argv);
+void run_raw_tcp(int argc, char** argv);
 void run_stream(int argc, char** argv);
 void run_strided(int argc, char** argv);
 void run_threads(int argc, char** argv);

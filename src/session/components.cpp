@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "platform/file.hpp"
 #include "session/adapter.hpp"
+#include "transport/tcp/address.hpp"
 
 namespace hawser::session {
 namespace {
@@ -34,6 +35,18 @@ ComponentStatus probe_verbs() {
   return {"verbs", "transport", found.ok(), found ? *found : found.error().sentence()};
 }
 
+ComponentStatus probe_tcp() {
+  const auto all = platform::interface_addresses();
+  const auto chosen = all ? transport::tcp::choose_addresses(*all, {})
+                          : base::Result<std::vector<platform::InterfaceAddress>>(all.error());
+  if (!chosen) return {"tcp", "transport", false, chosen.error().sentence()};
+  std::string sentence = "connections to";
+  for (const platform::InterfaceAddress& each : *chosen)
+    sentence += fmt::format("{} {} ({})", &each == &chosen->front() ? "" : ",",
+                            text_of(each.address), each.interface);
+  return {"tcp", "transport", true, sentence};
+}
+
 ComponentStatus not_built(const char* name, const char* kind) {
   return {name, kind, false, "not built yet"};
 }
@@ -43,7 +56,7 @@ ComponentStatus not_built(const char* name, const char* kind) {
 std::vector<ComponentStatus> probe_components() {
   return {{"self", "transport", true, "messages of a process to itself"},
           probe_shm(),
-          not_built("tcp", "transport"),
+          probe_tcp(),
           probe_verbs(),
           not_built("libfabric", "tagged")};
 }

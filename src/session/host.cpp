@@ -9,6 +9,7 @@
 
 #include "session/adapter.hpp"
 #include "transport/shm/shm_transport.hpp"
+#include "transport/tcp/tcp_transport.hpp"
 
 namespace hawser::session {
 
@@ -73,6 +74,7 @@ HostSurroundings::HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settin
     : bootstrap_(bootstrap),
       transport_names_(settings.transport),
       shm_(settings.shm),
+      tcp_(settings.tcp),
       verbs_(verbs_settings(settings)),
       memory_(std::move(memory)),
       wake_words_(reinterpret_cast<hostmem::WakeWord*>(memory_.data()),
@@ -87,13 +89,14 @@ Result<std::vector<std::unique_ptr<transport::Transport>>> HostSurroundings::mak
     HAWSER_TRY(waiter_.add_descriptor(descriptor, p2p::WakeBy::anything));
   const bool is_alone = bootstrap_.placement().size == 1;
   for (const std::string_view name : transports_named(transport_names_)) {
-    if (name != "shm" && name != "verbs")
+    if (name != "shm" && name != "tcp" && name != "verbs")
       return Error(ErrorClass::arg,
-                   fmt::format("transport={}: there is no transport '{}'; known: shm, verbs",
+                   fmt::format("transport={}: there is no transport '{}'; known: shm, tcp, verbs",
                                transport_names_, name));
-    if (is_alone) continue;
-    HAWSER_TRY(name == "shm" ? add_shm(transports, sink, ledger)
-                             : add_verbs(transports, sink, ledger));
+    if (is_alone || (name == "tcp" && !needs_tcp())) continue;
+    HAWSER_TRY(name == "shm"   ? add_shm(transports, sink, ledger)
+               : name == "tcp" ? add_tcp(transports, sink, ledger)
+                               : add_verbs(transports, sink, ledger));
   }
   return transports;
 }
@@ -107,6 +110,23 @@ Result<void> HostSurroundings::add_shm(Transports& transports, transport::Sink& 
   if (!shm) return shm.take_error();
   transport_ = shm->get();
   transports.push_back(std::move(*shm));
+  return {};
+}
+
+bool HostSurroundings::needs_tcp() const {
+  const bootstrap::Placement& placement = bootstrap_.placement();
+  return placement.local_size < placement.size ||
+         !std::ranges::count(transports_named(transport_names_), "shm");
+}
+
+Result<void> HostSurroundings::add_tcp(Transports& transports, transport::Sink& sink,
+                                       memory::Ledger& ledger) {
+  const bootstrap::Placement& placement = bootstrap_.placement();
+  auto tcp = transport::tcp::TcpTransport::open(
+      {placement.self, placement.key, &ledger, &sink, [this] { return waiter_.now_ns(); }}, tcp_);
+  if (!tcp) return tcp.take_error();
+  HAWSER_TRY(add_descriptors(**tcp));
+  transports.push_back(std::move(*tcp));
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "platform/file.hpp"
 #include "session/process.hpp"
 #include "transport/shm/shm_transport.hpp"
+#include "transport/tcp/settings.hpp"
 
 namespace hawser::session {
 
@@ -39,11 +40,15 @@ class HostSurroundings final : public Surroundings {
   bootstrap::Bootstrap& bootstrap_;
   using Transports = std::vector<std::unique_ptr<transport::Transport>>;
   Result<void> add_shm(Transports& transports, transport::Sink& sink, memory::Ledger& ledger);
+  Result<void> add_tcp(Transports& transports, transport::Sink& sink, memory::Ledger& ledger);
+  /// Some process of the job is beyond shared memory.
+  [[nodiscard]] bool needs_tcp() const;
   Result<void> add_descriptors(const transport::Transport& transport);
   Result<void> add_verbs(Transports& transports, transport::Sink& sink, memory::Ledger& ledger);
 
   const std::string transport_names_;
   const transport::shm::Settings shm_;
+  const transport::tcp::Settings tcp_;
   const transport::verbs::Settings verbs_;
   const platform::Mapping memory_;
   const std::span<hostmem::WakeWord> wake_words_;

@@ -61,6 +61,23 @@ void register_shm(base::ParameterRegistry& registry, transport::shm::Settings& s
                             "host allows it."});
 }
 
+void register_tcp(base::ParameterRegistry& registry, transport::tcp::Settings& tcp) {
+  registry.add("tcp.include", &tcp.include,
+               {.sentence = "Interfaces and subnets that others may reach a process by, with "
+                            "commas between them: eth0, 10.0.0.0/8; empty: all that are up."});
+  registry.add("tcp.exclude", &tcp.exclude,
+               {.sentence = "Interfaces and subnets, of those in tcp.include, that they may not."});
+  registry.add("tcp.encrypt", &tcp.encrypt,
+               {.sentence = "Encrypt all that crosses TCP connections; who does not want the same "
+                            "is refused.",
+                .handling = same_in_job});
+  registry.add("tcp.timeout_s", &tcp.timeout_s,
+               {.sentence = "How long a peer may be out of reach before it is taken for lost.",
+                .unit = "seconds",
+                .min = 1,
+                .max = 86400});
+}
+
 void register_verbs(base::ParameterRegistry& registry, transport::verbs::Settings& verbs) {
   registry.add(
       "verbs.adapter", &verbs.adapter,
@@ -497,8 +514,10 @@ void register_teams(base::ParameterRegistry& registry, collective::TeamSettings&
 void register_all_parameters(base::ParameterRegistry& registry, Settings& settings) {
   registry.add("transport", &settings.transport,
                {.sentence = "The transports to other processes, separated by commas, the preferred "
-                            "one first: shm, verbs."});
+                            "one first: shm, tcp, verbs. tcp is opened where shm does not reach "
+                            "all of them."});
   register_shm(registry, settings.shm);
+  register_tcp(registry, settings.tcp);
   register_verbs(registry, settings.verbs);
   register_verbs_connections(registry, settings.verbs);
   register_verbs_zero_copy(registry, settings.verbs);

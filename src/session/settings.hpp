@@ -12,6 +12,7 @@
 #include "collective/team/teams.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 #include "transport/shm/settings.hpp"
+#include "transport/tcp/settings.hpp"
 #include "transport/verbs/settings.hpp"
 
 namespace hawser::session {
@@ -32,8 +33,9 @@ struct WaitSettings {
 };
 
 struct Settings {
-  std::string transport = "shm";  // names of transports, in order of preference
+  std::string transport = "shm,tcp";  // names of transports, in order of preference
   transport::shm::Settings shm;
+  transport::tcp::Settings tcp;
   transport::verbs::Settings verbs;
   channel::PolicySettings channel;
   channel::AssuranceSettings delivery;

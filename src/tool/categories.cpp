@@ -17,7 +17,7 @@ struct Described {
   std::string_view sentence;
 };
 
-constexpr std::array<Described, 11> described = {{
+constexpr std::array<Described, 12> described = {{
     {root_name, "All that Hawser shows to tools."},
     {"channel", "Which channel carries which message, and what went over each."},
     {"collective", "Algorithms of collective operations, and the memory that they share."},
@@ -26,6 +26,7 @@ constexpr std::array<Described, 11> described = {{
     {"p2p", "Protocols and matching of point-to-point messages."},
     {"shm", "Queue, rings and single copy of shared memory."},
     {"stats", "The report that each process writes when it finalizes."},
+    {"tcp", "Connections between hosts without an RDMA network."},
     {"transport", "The transports to other processes."},
     {"verbs", "Queue pairs of an RDMA adapter, and their buffers."},
     {"wait", "How long a waiting process polls, and how often it sleeps."},

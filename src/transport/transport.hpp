@@ -382,6 +382,8 @@ class Transport {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// See Link::rail().
   [[nodiscard]] virtual Rail rail() const { return {}; }
+  /// It reaches processes of its own host alone, though others publish addresses of its kind too.
+  [[nodiscard]] virtual bool is_for_one_host() const { return false; }
   /// What has crossed this transport, for statistics.
   struct Traffic {
     std::string by;                // the port or interface; empty: nobody counts

@@ -148,7 +148,9 @@ class EndpointTable final : public Sink {
     Transport* transport = nullptr;
     std::vector<std::byte> address;
   };
-  /// By the first transport for which PEER has published an address; by null if it has for none.
+  [[nodiscard]] bool can_reach(const Transport& transport, const Identity& peer) const;
+  /// By the first transport that can reach PEER and for which PEER has published an address; by
+  /// null if it has for none.
   [[nodiscard]] Result<Way> preferred_way(const Identity& peer) const;
   /// FRAME without its checksum; empty if that failed.
   std::span<const std::byte> check(Endpoint& endpoint, std::span<const std::byte> frame);

@@ -7,11 +7,16 @@
 
 namespace hawser::channel {
 
+bool EndpointTable::can_reach(const Transport& transport, const Identity& peer) const {
+  return !transport.is_for_one_host() || environment_.addresses->is_same_host(peer);
+}
+
 /// From behind: a process publishes its addresses in this order, so that who sees one of them sees
 /// those before it as well, and both sides of a pair prefer the same network.
 Result<EndpointTable::Way> EndpointTable::preferred_way(const Identity& peer) const {
   Way way;
   for (Transport* transport : transports_ | std::views::reverse) {
+    if (!can_reach(*transport, peer)) continue;
     auto address = environment_.addresses->look_up(peer, transport->name());
     if (!address) return address.take_error();
     if (*address) way = {transport, std::move(**address)};
@@ -25,7 +30,9 @@ void EndpointTable::seek_side_link(Endpoint& endpoint) {
     return;
   const std::string_view network = endpoint.link_->rail().network;
   for (Transport* transport : transports_) {
-    if (network.empty() || transport->rail().network == network) continue;
+    if (network.empty() || transport->rail().network == network ||
+        !can_reach(*transport, endpoint.identity()))
+      continue;
     // Who is not to be reached there, perhaps on another host, is reached by the link in use.
     const auto address = environment_.addresses->look_up(endpoint.identity(), transport->name());
     if (!address || !*address) continue;

@@ -37,6 +37,7 @@ class ShmTransport final : public Transport {
 
   [[nodiscard]] std::string_view name() const override { return network_name; }
   [[nodiscard]] Rail rail() const override { return {network_name}; }
+  [[nodiscard]] bool is_for_one_host() const override { return true; }
   Result<std::span<const std::byte>> address() override;
   Result<Link*> connect(const Identity& peer, std::span<const std::byte> address) override;
   bool progress() override;

@@ -1,0 +1,127 @@
+/* What bare sockets do on this host, for comparison with an MPI library over TCP: two ranks, and a
+ * connection of their own over the loopback interface. The same exchanges as `latency` and
+ * `stream`: "raw_latency BYTES MICROSECONDS" one way, polled; "raw_bandwidth BYTES
+ * MEGABYTES-PER-SECOND". */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "micro.h"
+
+enum { raw_window = 64 };
+
+static void require(bool holds, const char* call) {
+  if (holds) return;
+  perror(call);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static struct sockaddr_in loopback(int port) {
+  struct sockaddr_in address = {0};
+  address.sin_family = AF_INET;
+  address.sin_port = htons((uint16_t)port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+/* The connection between both ranks. */
+static int connected_socket(int rank) {
+  const int one = 1;
+  int port = 0, connection = socket(AF_INET, SOCK_STREAM, 0), listener = -1;
+  require(connection >= 0, "socket");
+  if (rank == 0) {
+    struct sockaddr_in address = loopback(0);
+    socklen_t bytes = sizeof address;
+    listener = connection;
+    require(bind(listener, (struct sockaddr*)&address, bytes) == 0, "bind");
+    require(listen(listener, 1) == 0, "listen");
+    require(getsockname(listener, (struct sockaddr*)&address, &bytes) == 0, "getsockname");
+    port = ntohs(address.sin_port);
+  }
+  MPI_Bcast(&port, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (rank == 0) {
+    connection = accept(listener, NULL, NULL);
+    require(connection >= 0, "accept");
+    close(listener);
+  } else {
+    const struct sockaddr_in address = loopback(port);
+    require(connect(connection, (const struct sockaddr*)&address, sizeof address) == 0, "connect");
+  }
+  setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  return connection;
+}
+
+static void send_all(int connection, const char* from, size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t sent = send(connection, from, bytes, 0);
+    require(sent > 0, "send");
+    from += sent;
+    bytes -= (size_t)sent;
+  }
+}
+
+/* Polls, as MPI libraries do. */
+static void receive_all(int connection, char* to, size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t got = recv(connection, to, bytes, MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN) continue;
+    require(got > 0, "recv");
+    to += got;
+    bytes -= (size_t)got;
+  }
+}
+
+static double raw_one_way(int connection, char* memory, size_t bytes, long rounds, int rank) {
+  const double began = MPI_Wtime();
+  for (long i = 0; i < rounds; ++i) {
+    if (rank == 0) send_all(connection, memory, bytes);
+    receive_all(connection, memory, bytes);
+    if (rank == 1) send_all(connection, memory, bytes);
+  }
+  return (MPI_Wtime() - began) / (double)rounds / 2;
+}
+
+static double raw_per_message(int connection, char* memory, size_t bytes, long windows, int rank) {
+  char answer = 0;
+  const double began = MPI_Wtime();
+  for (long w = 0; w < windows; ++w) {
+    for (int i = 0; i < raw_window; ++i) {
+      if (rank == 0) send_all(connection, memory, bytes);
+      if (rank == 1) receive_all(connection, memory, bytes);
+    }
+    if (rank == 0) receive_all(connection, &answer, 1);
+    if (rank == 1) send_all(connection, &answer, 1);
+  }
+  return (MPI_Wtime() - began) / (double)windows / raw_window;
+}
+
+void run_raw_tcp(int argc, char** argv) {
+  (void)argc, (void)argv;
+  require_ranks(2);
+  const size_t bytes_max = 4 << 20;
+  const int rank = world_rank(), connection = connected_socket(rank);
+  const long trial = 20, rounds_min = 4, rounds_max = 20000;
+  const double batch_seconds = 0.01;
+  char* memory = allocate(bytes_max);
+  memset(memory, 1, bytes_max);
+  for (size_t bytes = 1; bytes <= bytes_max; bytes *= 2) {
+    raw_one_way(connection, memory, bytes, trial, rank);
+    const long rounds =
+        repetitions(batch_seconds, 2 * raw_one_way(connection, memory, bytes, trial, rank),
+                    rounds_min, rounds_max);
+    double latency[batches], bandwidth[batches];
+    for (int i = 0; i < batches; ++i)
+      latency[i] = 1e6 * raw_one_way(connection, memory, bytes, rounds, rank);
+    raw_per_message(connection, memory, bytes, 1, rank);
+    for (int i = 0; i < batches; ++i)
+      bandwidth[i] = (double)bytes / raw_per_message(connection, memory, bytes, 2, rank) / 1e6;
+    if (rank == 0) {
+      printf("raw_latency %zu %.4f\n", bytes, median(latency, batches));
+      printf("raw_bandwidth %zu %.1f\n", bytes, median(bandwidth, batches));
+    }
+  }
+  close(connection);
+  free(memory);
+}

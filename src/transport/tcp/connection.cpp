@@ -1,0 +1,222 @@
+#include "transport/tcp/connection.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace hawser::transport::tcp {
+
+namespace {
+
+std::optional<SealKey> key_from_peer(const std::optional<Connection::Keys>& keys) {
+  if (!keys) return std::nullopt;
+  return keys->from_peer;
+}
+
+}  // namespace
+
+Connection::Connection(LinkServices& services, Owner& owner, platform::TcpSocket socket,
+                       const std::optional<Keys>& keys)
+    : services_(services),
+      owner_(owner),
+      socket_(std::move(socket)),
+      number_(++services.connections_made),
+      token_(services.watch(socket_, *this, false)),
+      reader_(key_from_peer(keys)) {
+  if (keys) seal_.emplace(keys->to_peer);
+}
+
+Connection::~Connection() {
+  services_.forget(socket_, token_);
+  lose_queue();
+  if (staging_ != nullptr) services_.staging.give_back(staging_);
+  if (is_unsent_) std::erase(services_.unsent, this);
+  std::erase(services_.unread, this);
+  if (services_.recent == this) services_.recent = nullptr;
+}
+
+void Connection::send(std::byte* frame, std::size_t bytes, std::byte* sealed) {
+  SendBuffers::note_of(frame).connection = number_;
+  if (has_failed_) {
+    if (sealed != nullptr) SendBuffers::release(sealed);
+    return;
+  }
+  RecordHeader& header = SendBuffers::note_of(frame).header;
+  header = {static_cast<std::uint32_t>(bytes), RecordType::frame, {}};
+  std::byte* from = frame;
+  if (seal_) {
+    SendBuffers::note_of(sealed).header = header;
+    seal_->apply(header, {frame, bytes}, sealed);
+    from = sealed;
+  }
+  const std::size_t content_bytes = bytes + (seal_ ? seal_bytes : 0);
+  const std::size_t whole_bytes = record_bytes(bytes, seal_.has_value());
+  std::memset(from + content_bytes, 0, whole_bytes - sizeof(header) - content_bytes);
+  SendBuffers::note_given(from);
+  if (sealed != nullptr) SendBuffers::release(sealed);
+  Piece& piece = queue_.emplace_back();
+  piece.data = from - sizeof(header);
+  piece.bytes = whole_bytes;
+  piece.frame = from;
+  if (!is_blocked_) flush();
+}
+
+bool Connection::send_once(std::span<const std::byte> frame) {
+  if (has_failed_ || once_queued_ >= once_max || frame.size() > once_bytes_max) return false;
+  ++once_queued_;
+  queue_small(RecordType::frame, frame);
+  note_unsent();
+  return true;
+}
+
+void Connection::send_control(RecordType type) {
+  if (has_failed_) return;
+  ++once_queued_;
+  queue_small(type, {});
+  if (!is_blocked_) flush();
+}
+
+void Connection::queue_small(RecordType type, std::span<const std::byte> body) {
+  const RecordHeader header{static_cast<std::uint32_t>(body.size()), type, {}};
+  Piece& piece = queue_.emplace_back();
+  std::memcpy(piece.memory.data(), &header, sizeof(header));
+  std::byte* const to = piece.memory.data() + sizeof(header);
+  if (seal_) {
+    seal_->apply(header, body, to);
+  } else {
+    std::ranges::copy(body, to);
+  }
+  piece.data = piece.memory.data();
+  piece.bytes = record_bytes(body.size(), seal_.has_value());
+}
+
+void Connection::note_unsent() {
+  if (!std::exchange(is_unsent_, true)) services_.unsent.push_back(this);
+}
+
+void Connection::flush() {
+  while (!queue_.empty() && !has_failed_) {
+    std::array<iovec, pieces_per_call> pieces;  // NOLINT(*-member-init): filled as far as used
+    const std::size_t count = std::min(queue_.size(), pieces.size());
+    std::size_t offered = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      pieces[i] = {const_cast<std::byte*>(queue_[i].data), queue_[i].bytes};
+      offered += queue_[i].bytes;
+    }
+    const platform::TcpSocket::Moved moved = socket_.send(std::span(pieces).first(count));
+    if (moved.outcome == platform::TcpSocket::Outcome::failed) {
+      fail(platform::error_text(moved.error));
+      return;
+    }
+    note_sent(moved.bytes);
+    if (moved.bytes < offered) {
+      set_blocked(true);
+      return;
+    }
+  }
+  set_blocked(false);
+}
+
+void Connection::note_sent(std::size_t bytes) {
+  services_.bytes_sent += bytes;
+  while (bytes > 0) {
+    Piece& piece = queue_.front();
+    const std::size_t sent = std::min(bytes, piece.bytes);
+    piece.data += sent;
+    piece.bytes -= sent;
+    bytes -= sent;
+    if (piece.bytes > 0) return;
+    if (piece.frame != nullptr) {
+      SendBuffers::note_left(piece.frame);
+    } else {
+      --once_queued_;
+    }
+    queue_.pop_front();
+  }
+}
+
+void Connection::set_blocked(bool is_blocked) {
+  if (std::exchange(is_blocked_, is_blocked) == is_blocked || has_failed_) return;
+  services_.poll.change(socket_.fd(), token_, is_blocked);
+}
+
+void Connection::lose_queue() {
+  for (const Piece& piece : queue_)
+    if (piece.frame != nullptr) SendBuffers::note_left(piece.frame);
+  queue_.clear();
+  once_queued_ = 0;
+}
+
+void Connection::fail(std::string why) {
+  if (std::exchange(has_failed_, true)) return;
+  failure_ = std::move(why);
+  services_.forget(socket_, token_);
+  lose_queue();
+  owner_.on_failed(*this);
+}
+
+void Connection::on_ready(bool is_readable, bool is_writable) {
+  if (is_writable && !has_failed_) flush();
+  if (is_readable && !has_failed_) receive();
+}
+
+bool Connection::receive() {
+  if (has_failed_) return false;
+  if (!is_unread_ && !read()) return false;
+  services_.recent = this;
+  return tell();
+}
+
+void Connection::receive_rest() {
+  constexpr int reads_max = 64;
+  for (int i = 0; i < reads_max && read(); ++i)
+    while (tell() && is_unread_) {
+    }
+}
+
+/// True if there are bytes that were not there before.
+bool Connection::read() {
+  if (staging_ == nullptr) {
+    const auto buffer = services_.staging.take();
+    if (!buffer) return false;
+    staging_ = *buffer;
+    reader_.use(staging_->data());
+  }
+  const platform::TcpSocket::Moved moved = socket_.receive(reader_.room());
+  reader_.note_read(moved.bytes);
+  using Outcome = platform::TcpSocket::Outcome;
+  if (moved.outcome == Outcome::some) return true;
+  give_memory_back();
+  if (moved.outcome == Outcome::closed) fail("it has closed the connection");
+  if (moved.outcome == Outcome::failed) fail(platform::error_text(moved.error));
+  return false;
+}
+
+/// Tells the owner of records that have come; true if it was one at least.
+bool Connection::tell() {
+  using State = RecordReader::Record::State;
+  is_unread_ = false;
+  for (int i = 0; i < records_per_round_max; ++i) {
+    const RecordReader::Record record = reader_.next();
+    if (record.state == State::bad) {
+      fail("what came makes no sense, or was changed on its way");
+      return true;
+    }
+    if (record.state == State::none) {
+      give_memory_back();
+      return i > 0;
+    }
+    owner_.on_record(*this, record.type, record.body);
+  }
+  is_unread_ = true;
+  services_.unread.push_back(this);
+  return true;
+}
+
+void Connection::give_memory_back() {
+  if (staging_ == nullptr || !reader_.is_empty()) return;
+  reader_.forget_memory();
+  services_.staging.give_back(std::exchange(staging_, nullptr));
+}
+
+}  // namespace hawser::transport::tcp

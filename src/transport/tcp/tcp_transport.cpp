@@ -1,0 +1,231 @@
+#include "transport/tcp/tcp_transport.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace hawser::transport::tcp {
+
+namespace {
+
+/// No member of a SlotMap has it.
+constexpr std::uint64_t listener_token = 0;
+
+}  // namespace
+
+Result<std::unique_ptr<TcpTransport>> TcpTransport::open(const Environment& environment,
+                                                         const Settings& settings) {
+  auto all = platform::interface_addresses();
+  if (!all) return all.take_error();
+  const auto chosen = choose_addresses(*all, settings);
+  if (!chosen) return chosen.error();
+  auto listener = platform::TcpSocket::listen();
+  if (!listener) return listener.take_error();
+  const auto port = listener->port();
+  if (!port) return port.error();
+  auto poll = platform::PollSet::make();
+  if (!poll) return poll.take_error();
+  Address address{*port, platform::network_identity().value_or(0), {}};
+  for (const InterfaceAddress& each : *chosen) address.addresses.push_back(each.address);
+  return std::unique_ptr<TcpTransport>(new TcpTransport(environment, settings, std::move(*listener),
+                                                        std::move(*poll), std::move(*all),
+                                                        std::move(address)));
+}
+
+TcpTransport::TcpTransport(const Environment& environment, const Settings& settings,
+                           platform::TcpSocket listener, platform::PollSet poll,
+                           std::vector<InterfaceAddress> own, Address address)
+    : listener_(std::move(listener)),
+      services_{.side = {environment.self, environment.key, settings.encrypt},
+                .settings = settings,
+                .sink = *environment.sink,
+                .ledger = *environment.ledger,
+                .clock = environment.clock,
+                .own_addresses = std::move(own),
+                .host_mark = address.host_mark,
+                .poll = std::move(poll)},
+      address_(bytes_of(address)),
+      port_(address.port) {
+  services_.poll.add(listener_.fd(), listener_token, false);
+}
+
+TcpTransport::~TcpTransport() {
+  visitors_.clear();
+  for (const auto& [peer, link] : links_) link->close();
+}
+
+transport::Transport::Traffic TcpTransport::traffic() const {
+  return {.by = fmt::format("port {}", port_), .bytes_sent = services_.bytes_sent};
+}
+
+TcpLink& TcpTransport::link_for(const Identity& peer) {
+  std::unique_ptr<TcpLink>& link = links_[peer];
+  if (!link) link = std::make_unique<TcpLink>(services_, peer);
+  return *link;
+}
+
+Result<Link*> TcpTransport::connect(const Identity& peer, std::span<const std::byte> address) {
+  const std::optional<Address> parsed = parse_address(address);
+  if (!parsed) return Error(ErrorClass::other, "its address is not one of a TCP transport");
+  TcpLink& link = link_for(peer);
+  link.is_announced = true;
+  link.dial(*parsed, services_.clock());
+  return &link;
+}
+
+bool TcpTransport::progress() {
+  bool moved = false;
+  if (!services_.unsent.empty()) flush_unsent();
+  if (!services_.unread.empty()) moved |= tell_unread();
+  if (!services_.changed.empty()) {
+    serve_changed(services_.clock());
+    moved = true;
+  }
+  moved |= std::exchange(is_armed_, false) ? look(services_.clock()) : poll();
+  quiet_rounds_ = moved ? 0 : quiet_rounds_ + 1;
+  return moved;
+}
+
+bool TcpTransport::poll() {
+  ++rounds_;
+  if (is_idle()) {
+    if (rounds_ % rounds_per_clock != 0) return false;
+    const std::uint64_t now_ns = services_.clock();
+    return now_ns >= looked_ns_ + idle_look_ns && look(now_ns);
+  }
+  const std::uint32_t stride = quiet_rounds_ > rounds_until_quiet ? rounds_if_quiet : 1;
+  if (rounds_ % stride != 0) return false;
+  bool moved = services_.recent != nullptr && services_.recent->receive();
+  if (services_.recent == nullptr || rounds_ % (stride * rounds_per_look) == 0)
+    moved |= look(services_.clock());
+  if (!services_.changed.empty()) [[unlikely]] {
+    serve_changed(services_.clock());
+    moved = true;
+  }
+  return moved;
+}
+
+bool TcpTransport::look(std::uint64_t now_ns) {
+  looked_ns_ = now_ns;
+  const auto events = services_.poll.look();
+  for (const platform::PollSet::Event& event : events) {
+    if (event.token == listener_token) {
+      accept_visitors(now_ns);
+    } else if (Polled* const it = services_.polled.find(event.token)) {
+      it->on_ready(event.is_readable, event.is_writable);
+    }
+  }
+  const bool is_late = !visitors_.empty() && visitors_.front()->expires_ns() <= now_ns;
+  if (std::exchange(services_.has_visitor_news, false) || is_late) serve_visitors(now_ns);
+  if (!services_.changed.empty()) serve_changed(now_ns);
+  if (!services_.timed.empty()) serve_timed(now_ns);
+  if (now_ns >= next_check_ns_) {
+    next_check_ns_ = now_ns + services_.timeout_ns() / looks_per_timeout;
+    for (const auto& [peer, link] : links_) link->check_peer();
+  }
+  return !events.empty();
+}
+
+void TcpTransport::accept_visitors(std::uint64_t now_ns) {
+  for (std::size_t i = 0; i < accepted_per_look_max; ++i) {
+    std::optional<platform::TcpSocket> socket = listener_.accept();
+    if (!socket) return;
+    if (visitors_.size() == visitors_max) {
+      turn_away(*visitors_.front());
+      visitors_.erase(visitors_.begin());
+    }
+    visitors_.push_back(
+        std::make_unique<Visitor>(services_, std::move(*socket), now_ns + visit_ns));
+  }
+}
+
+void TcpTransport::serve_visitors(std::uint64_t now_ns) {
+  // What the sink does about a new link may connect to others, and adds no visitor.
+  std::erase_if(visitors_, [&](const std::unique_ptr<Visitor>& visitor) {
+    if (visitor->state() == GreetingState::done) {
+      welcome(*visitor, now_ns);
+      return true;
+    }
+    const bool goes = visitor->state() == GreetingState::failed || visitor->expires_ns() <= now_ns;
+    if (goes) turn_away(*visitor);
+    return goes;
+  });
+}
+
+void TcpTransport::welcome(Visitor& visitor, std::uint64_t now_ns) {
+  TcpLink& link = link_for(visitor.peer());
+  const std::optional<Connection::Keys> keys = visitor.keys();
+  link.on_visit(std::make_unique<Connection>(services_, link, visitor.take_socket(), keys), now_ns);
+}
+
+/// The first refusal is told, since it may be somebody's mistake; the rest are but counted.
+void TcpTransport::turn_away(const Visitor& visitor) {
+  ++turned_away_;
+  if (visitor.refusal().empty() || std::exchange(has_warned_, true)) return;
+  const std::string line = fmt::format(
+      "hawser: process {} turned a connection to its port {} away: {}; further ones "
+      "are turned away in silence\n",
+      services_.side.self.index, port_, visitor.refusal());
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+/// One may end while others are served; what is added meanwhile has its turn in the next round.
+void TcpTransport::flush_unsent() {
+  for (std::size_t left = services_.unsent.size(); left > 0 && !services_.unsent.empty(); --left) {
+    Connection* const connection = services_.unsent.back();
+    services_.unsent.pop_back();
+    connection->flush_unsent();
+  }
+}
+
+bool TcpTransport::tell_unread() {
+  for (std::size_t left = services_.unread.size(); left > 0 && !services_.unread.empty(); --left) {
+    Connection* const connection = services_.unread.front();
+    services_.unread.erase(services_.unread.begin());
+    connection->receive();
+  }
+  return true;
+}
+
+void TcpTransport::serve_changed(std::uint64_t now_ns) {
+  for (TcpLink* const link : std::exchange(services_.changed, {})) {
+    link->is_changed = false;
+    link->serve(now_ns);
+  }
+}
+
+void TcpTransport::serve_timed(std::uint64_t now_ns) {
+  for (TcpLink* const link : std::exchange(services_.timed, {})) {
+    link->is_timed = false;
+    link->serve(now_ns);
+  }
+}
+
+bool TcpTransport::is_drained() const {
+  return std::ranges::all_of(links_, [](const auto& entry) {
+    return entry.second->is_away() || entry.second->is_flushed();
+  });
+}
+
+void TcpTransport::leave() {
+  flush_unsent();
+  for (const auto& [peer, link] : links_) link->say(RecordType::leave);
+}
+
+void TcpTransport::come_back() {
+  const std::uint64_t now_ns = services_.clock();
+  for (const auto& [peer, link] : links_) link->come_back(now_ns);
+}
+
+std::uint64_t TcpTransport::deadline_ns() const {
+  if (!services_.unsent.empty() || !services_.unread.empty() || !services_.changed.empty())
+    return 0;
+  std::uint64_t first = visitors_.empty() ? never_ns : visitors_.front()->expires_ns();
+  if (!links_.empty()) first = std::min(first, next_check_ns_);
+  for (const TcpLink* link : services_.timed) first = std::min(first, link->deadline_ns());
+  return first;
+}
+
+}  // namespace hawser::transport::tcp

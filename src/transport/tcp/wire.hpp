@@ -1,0 +1,121 @@
+// What the TCP transport puts on the wire. All fields are little-endian.
+//
+// A connection begins with a handshake. Who connects sends a Hello:
+//    0                   1                   2                   3
+//    0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//   +---------------------------------------------------------------+
+//   | magic: the bytes H W S R                                      |
+//   +---------------+---------------+---------------+---------------+
+//   | version (1)   | flags         | 0                             |
+//   +---------------+---------------+---------------+---------------+
+//   | who it is:     job 64 | index 32 | epoch 32                   |
+//   | whom it wants: job 64 | index 32 | epoch 32                   |
+//   | its nonce 256                                                 |
+//   +---------------------------------------------------------------+
+// flags bit 0: all that follows the handshake is encrypted; both must want it or neither. Who
+// accepts answers with a Challenge: magic, version and flags likewise, who it is, its nonce, and a
+// tag of 256 bits. Who connects sends a Proof: a tag of 256 bits. Tags: keys.hpp.
+//
+// Records follow in both directions. The first one, of who accepts, says that the connection
+// counts; before it comes, who connects sends nothing.
+//   +---------------------------------------------------------------+
+//   | bytes of the body 32                                          |
+//   +---------------+---------------+---------------+---------------+
+//   | type          | 0                                             |
+//   +---------------+---------------+---------------+---------------+
+//   | body                                                          |
+//   | where encrypted: the tag of 128 bits                          |
+//   | zeros up to a multiple of 8                                   |
+//   +---------------------------------------------------------------+
+// type: 1: the connection counts. 2: a frame. 3: the sender leaves. 4: it has come back. Only
+// frames have a body, of 1 to 65536 bytes. With header and zeros every body begins at a multiple of
+// 8 of the stream, so a receiver that reads to such a place finds it in alignment.
+//
+// Encrypted: the body is sealed with ChaCha20-Poly1305 (RFC 8439) under the key of its direction;
+// the nonce is the number of the record in its direction, 64 bits behind 32 zeros; the header is
+// the additional data: whoever changes it is found out.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "base/ids.hpp"
+
+namespace hawser::transport::tcp {
+
+static_assert(std::endian::native == std::endian::little,
+              "wire fields are little-endian; a big-endian host needs conversions");
+
+inline constexpr std::uint32_t handshake_magic = 0x52535748;  // "HWSR"
+inline constexpr std::uint8_t wire_version = 1;
+inline constexpr std::size_t nonce_bytes = 32;
+inline constexpr std::size_t tag_bytes = 32;
+
+struct Hello {
+  static constexpr std::uint8_t encrypts = 1;
+
+  std::uint32_t magic = handshake_magic;
+  std::uint8_t version = wire_version;
+  std::uint8_t flags = 0;
+  std::uint16_t reserved = 0;
+  base::Identity from;
+  base::Identity to;
+  std::byte nonce[nonce_bytes] = {};
+};
+static_assert(sizeof(Hello) == 72);
+
+struct Challenge {
+  std::uint32_t magic = handshake_magic;
+  std::uint8_t version = wire_version;
+  std::uint8_t flags = 0;
+  std::uint16_t reserved = 0;
+  base::Identity from;
+  std::byte nonce[nonce_bytes] = {};
+  std::byte tag[tag_bytes] = {};
+};
+static_assert(sizeof(Challenge) == 88);
+
+struct Proof {
+  std::byte tag[tag_bytes] = {};
+};
+static_assert(sizeof(Proof) == 32);
+
+enum class RecordType : std::uint8_t { accepted = 1, frame, leave, come_back };
+
+inline constexpr std::size_t frame_bytes_max = 65536;
+inline constexpr std::size_t seal_bytes = 16;
+inline constexpr std::size_t record_alignment = 8;
+
+struct RecordHeader {
+  std::uint32_t body_bytes = 0;
+  RecordType type = RecordType::frame;
+  std::uint8_t reserved[3] = {};
+};
+static_assert(sizeof(RecordHeader) == record_alignment);
+
+/// Of a record with a body of BODY_BYTES, header and zeros included.
+constexpr std::size_t record_bytes(std::size_t body_bytes, bool is_sealed) {
+  const std::size_t content = body_bytes + (is_sealed ? seal_bytes : 0);
+  return sizeof(RecordHeader) +
+         (content + record_alignment - 1) / record_alignment * record_alignment;
+}
+inline constexpr std::size_t record_bytes_max = record_bytes(frame_bytes_max, true);
+
+/// The header at the front of BYTES; nothing if there can't be one like that.
+inline std::optional<RecordHeader> parse_record_header(std::span<const std::byte> bytes) {
+  RecordHeader header;
+  if (bytes.size() < sizeof(header)) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  const bool is_frame = header.type == RecordType::frame;
+  const bool is_known = header.type >= RecordType::accepted && header.type <= RecordType::come_back;
+  const bool has_length = is_frame ? header.body_bytes >= 1 && header.body_bytes <= frame_bytes_max
+                                   : header.body_bytes == 0;
+  if (!is_known || !has_length) return std::nullopt;
+  return header;
+}
+
+}  // namespace hawser::transport::tcp

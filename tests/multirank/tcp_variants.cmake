@@ -1,0 +1,23 @@
+# The same programs over TCP connections, plain and encrypted.
+set(on_tcp HAWSER_TRANSPORT=tcp HAWSER_TCP_INCLUDE=lo)
+set(on_tcp_encrypted ${on_tcp} HAWSER_TCP_ENCRYPT=true)
+set(on_tcp_crc ${on_tcp} HAWSER_DELIVERY_CRC=on HAWSER_DELIVERY_FLIP_ONE_IN=40)
+set(on_tcp_window ${on_tcp} HAWSER_DELIVERY_WINDOW_FRAMES=4)
+
+# Each program meets each way, with 2 ranks and with 4.
+multirank_test(p2p VARIANT tcp RANKS 2 4 ENVIRONMENT ${on_tcp})
+multirank_test(p2p VARIANT tcp_encrypted RANKS 4 ENVIRONMENT ${on_tcp_encrypted})
+multirank_test(p2p VARIANT tcp_crc RANKS 2 ENVIRONMENT ${on_tcp_crc})
+multirank_test(requests VARIANT tcp RANKS 4 ENVIRONMENT ${on_tcp})
+multirank_test(requests VARIANT tcp_encrypted RANKS 2 ENVIRONMENT ${on_tcp_encrypted})
+multirank_test(requests VARIANT tcp_window RANKS 2 ENVIRONMENT ${on_tcp_window})
+multirank_test(collectives VARIANT tcp RANKS 2 4 ENVIRONMENT ${on_tcp})
+multirank_test(collectives VARIANT tcp_encrypted RANKS 4 ENVIRONMENT ${on_tcp_encrypted})
+multirank_test(stress VARIANT tcp RANKS 2 4 ENVIRONMENT ${on_tcp})
+multirank_test(stress VARIANT tcp_encrypted RANKS 2 4 ENVIRONMENT ${on_tcp_encrypted})
+multirank_test(stress VARIANT tcp_crc RANKS 4 ENVIRONMENT ${on_tcp_crc})
+multirank_test(stress VARIANT tcp_window RANKS 4 ENVIRONMENT ${on_tcp_window})
+multirank_test(comms VARIANT tcp RANKS 4 ENVIRONMENT ${on_tcp})
+multirank_test(unexpected VARIANT tcp RANKS 2 ENVIRONMENT ${on_tcp})
+multirank_test(threads VARIANT tcp RANKS 2 ENVIRONMENT ${on_tcp})
+multirank_test(waiting VARIANT tcp RANKS 8 ENVIRONMENT ${on_tcp})
