@@ -12,7 +12,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "bootstrap/local/job_segment.hpp"
+#include "bootstrap/job_segment.hpp"
 #include "platform/file.hpp"
 
 namespace hawser::launcher {

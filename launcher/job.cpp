@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bootstrap/local/local_bootstrap.hpp"
 #include "launcher/descendants.hpp"
 #include "launcher/parameters.hpp"
 #include "platform/clock.hpp"

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bootstrap/local/job_segment.hpp"
+#include "bootstrap/job_segment.hpp"
 #include "launcher/end_notices.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/options.hpp"

@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "bootstrap/local/job_segment.hpp"
+#include "bootstrap/job_segment.hpp"
 #include "launcher/job.hpp"
 #include "launcher/options.hpp"
 #include "launcher/parameters.hpp"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "bootstrap/local/job_segment.hpp"
+#include "bootstrap/job_segment.hpp"
 
 namespace hawser::launcher {
 

@@ -1,7 +1,7 @@
 // Bootstrap: who am I, who else is there, and how we exchange the first bytes (DESIGN §2, §7).
 //
-// One implementation per kind of launcher: local/ (our own mpirun on one host, and programs started
-// without any launcher); PMIx and PMI follow. It connects once per OS process, until exit.
+// local/ is that of our own mpirun on one host and of programs that nobody started;
+// managed_bootstrap.hpp that of launchers of others. It connects once per OS process, until exit.
 // Ownership: owned by the session layer. Threads: called under the lane lock or before threads.
 #pragma once
 
@@ -88,6 +88,8 @@ class Bootstrap {
   /// between counts as a failure.
   virtual void report_initialized() = 0;
   virtual void report_finalized() = 0;
+  /// This process is about to exit in order, after it has finalised all that it had initialised.
+  virtual void report_exit() {}
   /// Ends the whole job with CODE; SENTENCE tells the user why.
   [[noreturn]] virtual void abort(int code, std::string_view sentence) = 0;
 };

@@ -26,6 +26,18 @@ int usable_cores() {
   return CPU_COUNT(&set);
 }
 
+CoreSet usable_core_set() {
+  static_assert(CoreSet().size() == CPU_SETSIZE);
+  CoreSet cores;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const bool is_told = ::sched_getaffinity(0, sizeof(set), &set) == 0;
+  const auto count = static_cast<std::size_t>(usable_cores());
+  for (std::size_t core = 0; core < cores.size(); ++core)
+    cores[core] = is_told ? CPU_ISSET(core, &set) : core < count;
+  return cores;
+}
+
 int granted_cores() {
   const int usable = usable_cores();
   const std::optional<double> quota = cgroup_cores_max();

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,8 +20,12 @@ struct MemoryPiece {
   std::uint64_t bytes;
 };
 
+/// Cores by their number, as many as the C library's own sets have.
+using CoreSet = std::bitset<1024>;
 /// Cores that this process may run on (its affinity mask).
 int usable_cores();
+/// Which ones these are; the first ones where there are more than the set can name.
+CoreSet usable_core_set();
 /// The same, but no more than the quota of the control group gives time of; at least 1.
 int granted_cores();
 /// The host's name as uname(2) tells it.

@@ -166,5 +166,9 @@ TEST(Futex, TheLimitEndsASleep) {
   EXPECT_GE(monotonic_ns() - start, limit_ns);
 }
 
+TEST(Cores, AreAsManyAsTheSetNames) {
+  EXPECT_EQ(usable_core_set().count(), static_cast<std::size_t>(usable_cores()));
+}
+
 }  // namespace
 }  // namespace hawser::platform

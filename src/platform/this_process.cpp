@@ -8,6 +8,8 @@ namespace hawser::platform {
 
 pid_t process_id() { return ::getpid(); }
 
+pid_t parent_process_id() { return ::getppid(); }
+
 void let_read_us(pid_t trusted) {
 #if defined(PR_SET_PTRACER)
   ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(trusted), 0, 0, 0);

@@ -6,6 +6,8 @@
 namespace hawser::platform {
 
 pid_t process_id();
+/// Who started it.
+pid_t parent_process_id();
 
 /// Lets process TRUSTED and its descendants read this one's memory where the Yama security module
 /// would let ancestors alone (kernel.yama.ptrace_scope=1); elsewhere without effect.

@@ -11,9 +11,13 @@
 #include <memory>
 
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/local/job_segment.hpp"
+#include "bootstrap/job_segment.hpp"
 
 namespace hawser::bootstrap {
+
+/// The number of the inherited descriptor of the job's segment, and the rank in it.
+inline constexpr const char* job_fd_variable = "HAWSER_JOB_FD";
+inline constexpr const char* job_index_variable = "HAWSER_JOB_INDEX";
 
 class LocalBootstrap final : public Bootstrap {
  public:

@@ -1,4 +1,4 @@
-#include "bootstrap/local/job_segment.hpp"
+#include "bootstrap/job_segment.hpp"
 
 #include <fmt/format.h>
 
@@ -30,8 +30,7 @@ Layout layout_of(std::uint32_t size, std::size_t host_bytes) {
 }
 
 Error not_a_job(std::string_view reason) {
-  return {ErrorClass::other, fmt::format("the descriptor of {} is not the memory of a job: {}",
-                                         job_fd_variable, reason)};
+  return {ErrorClass::other, fmt::format("this is not the memory of a job: {}", reason)};
 }
 
 /// Checks HEADER, which lies in a file of FILE_BYTES, against the layout that its sizes imply.
@@ -41,8 +40,8 @@ Result<void> check_header(const JobHeader& header, std::size_t file_bytes) {
         fmt::format("it begins with {:#x} instead of {:#x}", header.magic, job_segment_magic));
   if (header.version != job_segment_version)
     return not_a_job(
-        fmt::format("its version is {}, this library speaks {}; use the mpirun of the "
-                    "same installation",
+        fmt::format("its version is {}, this library speaks {}; all processes and mpirun must be "
+                    "of the same installation",
                     header.version, job_segment_version));
   if (header.size < 1 || header.size > job_processes_max)
     return not_a_job(fmt::format("its number of processes, {}, is not in [1,{}]", header.size,

@@ -1,4 +1,5 @@
-// JobSegment: the memory that mpirun shares with its ranks on one host, from before their start.
+// JobSegment: the memory that the processes of a job on one host share from their start: made by
+// mpirun for its ranks, or under another launcher by one of them (local_group.hpp).
 //
 //   +------------------+ 0
 //   | JobHeader        |  constant but for the abort record
@@ -9,8 +10,7 @@
 //   +------------------+ bytes
 //
 // The layout is a function of `size` and `host_bytes` alone, so that attaching can check all of it.
-// A rank inherits it as the file descriptor whose number stands in HAWSER_JOB_FD, and its index in
-// HAWSER_JOB_INDEX. Without these a process is a job of one and makes its own.
+// An index here is that of a process among those of this host, from 0 on; under mpirun all are.
 // Crash safety: no locks. Each entry has one writer; a value is valid once its `published` word was
 // stored with release. The abort record is claimed by one compare-and-swap.
 // Ownership: JobSegment owns the descriptor and its mapping of header and entries; the host area is
@@ -25,15 +25,13 @@
 #include <string_view>
 
 #include "bootstrap/bootstrap.hpp"
+#include "bootstrap/published_value.hpp"
 #include "platform/file.hpp"
 
 namespace hawser::bootstrap {
 
-inline constexpr const char* job_fd_variable = "HAWSER_JOB_FD";
-inline constexpr const char* job_index_variable = "HAWSER_JOB_INDEX";
-
 inline constexpr std::uint64_t job_segment_magic = 0x315f4a5253574148ULL;  // "HAWSRJ_1"
-inline constexpr std::uint32_t job_segment_version = 2;
+inline constexpr std::uint32_t job_segment_version = 3;
 
 /// Processes of one job on one host, at most.
 inline constexpr std::uint32_t job_processes_max = 65536;
@@ -66,15 +64,8 @@ struct JobHeader {
   std::atomic<std::uint32_t> arrived_at_end;  // processes that have, or have ended without
 };
 
-struct PublishedValue {
-  std::atomic<std::uint32_t> published;  // 0 free, 1 being written, 2 valid
-  std::uint32_t value_bytes;
-  char key[32];
-  std::byte value[256];
-};
-
 struct ProcessEntry {
-  static constexpr int values_max = 4;             // addresses of transports
+  static constexpr int values_max = 5;             // addresses of transports, and what it shares
   static constexpr std::uint32_t has_arrived = 1;  // at its end: set by the process
   static constexpr std::uint32_t has_ended = 2;    // set by mpirun, once nothing more comes of it
 
@@ -86,7 +77,7 @@ struct ProcessEntry {
 };
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
-static_assert(sizeof(JobHeader) == 616 && sizeof(ProcessEntry) == 1200,
+static_assert(sizeof(JobHeader) == 616 && sizeof(ProcessEntry) == 1496,
               "a changed layout needs a new job_segment_version");
 
 class JobSegment {

@@ -1,0 +1,14 @@
+// Events: descriptors that one thread makes readable for another.
+#pragma once
+
+#include "platform/file.hpp"
+
+namespace hawser::platform {
+
+/// One that is not readable yet.
+Result<FileDescriptor> make_event();
+/// Makes EVENT readable until clear_event().
+void signal_event(const FileDescriptor& event);
+void clear_event(const FileDescriptor& event);
+
+}  // namespace hawser::platform
