@@ -1,0 +1,204 @@
+#include "bootstrap/pmi/pmi_manager.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <thread>
+
+namespace hawser::bootstrap {
+namespace {
+
+using platform::FileDescriptor;
+using platform::LineSocket;
+using Manager = std::unique_ptr<ProcessManager>;
+
+/// A launcher of two ranks on one node, of which it serves one.
+class Server {
+ public:
+  Server() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+    client = FileDescriptor(ends[0]);
+    socket_ = std::make_unique<LineSocket>(FileDescriptor(ends[1]), 4096);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~Server() {
+    client.close();
+    thread_.join();
+  }
+
+  FileDescriptor client;
+  std::map<std::string, std::string> answers = {
+      {"init", "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"},
+      {"get_maxes", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024 rc=0"},
+      {"get_my_kvsname", "cmd=my_kvsname kvsname=kvs_7_0 rc=0"},
+      {"get_appnum", "cmd=appnum appnum=2 rc=0"},
+      {"get_universe_size", "cmd=universe_size size=12 rc=0"},
+      {"put", "cmd=put_result rc=0 msg=success"},
+      {"barrier_in", "cmd=barrier_out rc=0"},
+      {"finalize", "cmd=finalize_ack rc=0"},
+  };
+  std::map<std::string, std::string> board = {{"PMI_process_mapping", "(vector,(0,1,2))"}};
+  std::vector<std::string> asked;  // once the client has closed its end
+
+ private:
+  void serve() {
+    while (true) {
+      const auto line = socket_->receive();
+      if (!line) return;
+      asked.push_back(*line);
+      const auto message = pmi::parse_message(*line);
+      if (message->command == "put")
+        board[std::string(message->text("key"))] = message->text("value");
+      const std::string answer =
+          message->command == "get" ? get(message->text("key")) : answers[message->command];
+      if (answer == "close") {
+        socket_.reset();
+        return;
+      }
+      if (!answer.empty()) static_cast<void>(socket_->send(answer));
+    }
+  }
+  std::string get(std::string_view key) {
+    const auto found = board.find(std::string(key));
+    const std::string before = answers["before get"];
+    if (!before.empty()) static_cast<void>(socket_->send(before));
+    if (found == board.end()) return "cmd=get_result rc=-1 msg=key_not_found value=unknown";
+    return "cmd=get_result rc=0 msg=success value=" + found->second;
+  }
+
+  std::unique_ptr<LineSocket> socket_;
+  std::thread thread_;
+};
+
+Manager join(Server& server) {
+  auto manager = PmiManager::join(server.client, 1, 2);
+  EXPECT_TRUE(manager.ok()) << manager.error().sentence();
+  return *std::move(manager);
+}
+
+TEST(PmiManager, LearnsOfItsJob) {
+  Server server;
+  const Manager manager = join(server);
+  const ManagedJob& job = manager->job();
+  EXPECT_EQ(job.rank, 1U);
+  EXPECT_EQ(job.size, 2U);
+  EXPECT_EQ(job.name, "kvs_7_0");
+  EXPECT_EQ(job.app_number, 2);
+  EXPECT_EQ(job.universe_size, 12);
+  EXPECT_EQ(job.claimed_local, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(job.value_bytes_max, 512U);
+  EXPECT_EQ(job.launcher, "hydra (PMI-1)");
+}
+
+TEST(PmiManager, WithoutAMappingARankIsAlone) {
+  Server server;
+  server.board.clear();
+  server.answers["get_universe_size"] = "cmd=universe_size size=-1 rc=0";
+  const Manager manager = join(server);
+  EXPECT_EQ(manager->job().claimed_local, (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(manager->job().universe_size, 2);
+}
+
+TEST(PmiManager, KeysAreThoseOfARank) {
+  Server server;
+  const Manager manager = join(server);
+  ASSERT_TRUE(manager->put("values.0.0", "00ff").ok());
+  ASSERT_TRUE(manager->exchange().ok());
+  EXPECT_EQ(*manager->get(1, "values.0.0"), "00ff");
+  EXPECT_EQ(*manager->get(0, "values.0.0"), std::nullopt);
+  EXPECT_EQ(server.board.at("hawser.1.values.0.0"), "00ff");
+}
+
+TEST(PmiManager, ABarrierEndsBetweenOtherAnswers) {
+  Server server;
+  server.answers["barrier_in"] = "";
+  const Manager manager = join(server);
+  ASSERT_TRUE(manager->start_barrier().ok());
+  EXPECT_FALSE(*manager->is_barrier_done());
+  server.answers["before get"] = "cmd=barrier_out rc=0";
+  EXPECT_EQ(*manager->get(0, "nothing"), std::nullopt);
+  EXPECT_TRUE(*manager->is_barrier_done());
+}
+
+TEST(PmiManager, ItsDescriptorTellsOfTheBarriersEnd) {
+  Server server;
+  const Manager manager = join(server);
+  ASSERT_TRUE(manager->start_barrier().ok());
+  pollfd event{manager->descriptor(), POLLIN, 0};
+  EXPECT_EQ(::poll(&event, 1, 10000), 1);
+  EXPECT_TRUE(*manager->is_barrier_done());
+}
+
+TEST(PmiManager, ALauncherThatEndsIsOneSentence) {
+  for (const char* at : {"init", "get_maxes", "get_my_kvsname", "get_appnum"}) {
+    Server server;
+    server.answers[at] = "close";
+    const auto refused = PmiManager::join(server.client, 0, 2);
+    ASSERT_FALSE(refused.ok()) << at;
+    EXPECT_NE(refused.error().sentence().find("closed the connection"), std::string::npos);
+    EXPECT_TRUE(server.client.is_open());
+  }
+  Server server;
+  const Manager manager = join(server);
+  server.answers["barrier_in"] = "close";
+  EXPECT_FALSE(manager->exchange().ok());
+  EXPECT_FALSE(manager->put("key", "00").ok());
+  EXPECT_FALSE(manager->is_barrier_done().ok());
+}
+
+TEST(PmiManager, WrongAnswersAreRefused) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"init", "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1"},
+      {"init", "cmd=maxes"},
+      {"init", "nonsense"},
+      {"get_maxes", "cmd=maxes keylen_max=16 vallen_max=1024"},
+      {"get_my_kvsname", "cmd=my_kvsname rc=-1"},
+  };
+  for (const auto& [command, answer] : wrong) {
+    Server server;
+    server.answers[command] = answer;
+    EXPECT_FALSE(PmiManager::join(server.client, 0, 2).ok()) << answer;
+  }
+  Server server;
+  EXPECT_FALSE(PmiManager::join(server.client, 2, 2).ok());
+}
+
+TEST(PmiManager, AbortTellsTheCode) {
+  Server server;
+  EXPECT_EXIT(join(server)->abort(7, "no more bread"), testing::ExitedWithCode(7), "");
+}
+
+TEST(PmiManager, TheEnvironmentNamesTheSocketAndLosesIt) {
+  Server server;
+  ::setenv("PMI_FD", std::to_string(server.client.get()).c_str(), 1);
+  ::setenv("PMI_RANK", "0", 1);
+  ::setenv("PMI_SIZE", "2", 1);
+  const auto manager = PmiManager::connect();
+  ASSERT_TRUE(manager.ok()) << manager.error().sentence();
+  static_cast<void>(server.client.release());
+  EXPECT_EQ((*manager)->job().size, 2U);
+  for (const char* name : {"PMI_FD", "PMI_RANK", "PMI_SIZE"}) EXPECT_EQ(std::getenv(name), nullptr);
+}
+
+TEST(PmiManager, ABrokenEnvironmentIsRefused) {
+  for (const auto& [fd, rank, size] : {std::tuple{"", "0", "2"},
+                                       {"x", "0", "2"},
+                                       {"99999", "0", "2"},
+                                       {"0", "", "2"},
+                                       {"0", "0", ""}}) {
+    ::setenv("PMI_FD", fd, 1);
+    ::setenv("PMI_RANK", rank, 1);
+    ::setenv("PMI_SIZE", size, 1);
+    const auto refused = PmiManager::connect();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().sentence().find("PMI_"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace hawser::bootstrap
