@@ -1,0 +1,44 @@
+#include "bootstrap/pmix/library.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "platform/shared_library.hpp"
+
+namespace hawser::bootstrap {
+
+using base::Error;
+using base::ErrorClass;
+using base::Result;
+
+Result<PmixLibrary> PmixLibrary::open() {
+  const auto library = platform::SharedLibrary::open(file_name);
+  if (!library)
+    return Error(ErrorClass::other,
+                 fmt::format("{} cannot be opened ({}), which launchers that offer PMIx need; "
+                             "install libpmix2 (Debian) or pmix (Red Hat, Spack), or put its "
+                             "folder into LD_LIBRARY_PATH",
+                             file_name, library.error().sentence()));
+  PmixLibrary functions{};
+  HAWSER_TRY(library->find("PMIx_Init", &functions.init));
+  HAWSER_TRY(library->find("PMIx_Finalize", &functions.finalize));
+  HAWSER_TRY(library->find("PMIx_Abort", &functions.abort));
+  HAWSER_TRY(library->find("PMIx_Put", &functions.put));
+  HAWSER_TRY(library->find("PMIx_Commit", &functions.commit));
+  HAWSER_TRY(library->find("PMIx_Fence", &functions.fence));
+  HAWSER_TRY(library->find("PMIx_Fence_nb", &functions.start_fence));
+  HAWSER_TRY(library->find("PMIx_Get", &functions.get));
+  HAWSER_TRY(library->find("PMIx_Value_destruct", &functions.destroy_value));
+  HAWSER_TRY(library->find("PMIx_Error_string", &functions.error_text));
+  HAWSER_TRY(library->find("PMIx_Get_version", &functions.version));
+  return functions;
+}
+
+std::string PmixLibrary::version_text() const {
+  // What follows tells the state of its repository.
+  const std::string_view text = version();
+  return std::string(text.substr(0, text.find(',')));
+}
+
+}  // namespace hawser::bootstrap
