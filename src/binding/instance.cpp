@@ -6,8 +6,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "bootstrap/local/local_bootstrap.hpp"
 #include "platform/clock.hpp"
+#include "platform/this_process.hpp"
+#include "session/bootstrap_choice.hpp"
 #include "session/configuration.hpp"
 #include "session/host.hpp"
 #include "tool/snapshot.hpp"
@@ -79,7 +80,7 @@ bool Instance::let_tools_look(bool caller_is_alone) {
 Result<void> Instance::create(Runtime& runtime) {
   HAWSER_TRY(load());
   created_ns_ = platform::monotonic_ns();
-  auto bootstrap = bootstrap::LocalBootstrap::connect();
+  auto bootstrap = session::connect_bootstrap(settings_.bootstrap);
   if (!bootstrap) return bootstrap.take_error();
   bootstrap_ = std::move(*bootstrap);
   auto host = session::HostSurroundings::create(*bootstrap_, settings_);
@@ -97,7 +98,16 @@ Result<void> Instance::create(Runtime& runtime) {
     registry_.listen(rules, [this] { return process_->change_rules(settings_.channel); });
   registry_.begin_run();
   bootstrap_->report_initialized();
+  creator_ = platform::process_id();
+  std::atexit([] { Instance::get().report_exit(); });
   return {};
+}
+
+void Instance::report_exit() {
+  // A child of fork() exits on its own behalf; other threads may still be inside.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || users_ > 0 || creator_ != platform::process_id()) return;
+  bootstrap_->report_exit();
 }
 
 Result<void> Instance::release(Runtime& runtime, bool meet) {

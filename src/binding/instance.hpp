@@ -6,6 +6,8 @@
 // Threads:   acquire, release and what tools ask for lock; the rest is the Process's.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,6 +62,8 @@ class Instance final : public Job {
  private:
   Result<void> load();
   Result<void> create(Runtime& runtime);
+  /// Called when this OS process exits.
+  void report_exit();
   Result<void> write_statistics();
 
   std::mutex mutex_;
@@ -71,6 +75,7 @@ class Instance final : public Job {
   std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
   std::unique_ptr<session::Process> process_;
   std::uint64_t created_ns_ = 0;
+  pid_t creator_ = 0;  // which process it was; a child of fork() is another
 };
 
 }  // namespace hawser::binding

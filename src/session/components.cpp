@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/result.hpp"
+#include "bootstrap/pmix/library.hpp"
 #include "platform/file.hpp"
 #include "session/adapter.hpp"
 #include "transport/tcp/address.hpp"
@@ -47,6 +48,14 @@ ComponentStatus probe_tcp() {
   return {"tcp", "transport", true, sentence};
 }
 
+ComponentStatus probe_pmix() {
+  const auto library = bootstrap::PmixLibrary::open();
+  if (!library) return {"pmix", "bootstrap", false, library.error().sentence()};
+  return {"pmix", "bootstrap", true,
+          fmt::format("prterun, Open MPI's mpirun, srun --mpi=pmix, Flux; by {}",
+                      library->version_text())};
+}
+
 ComponentStatus not_built(const char* name, const char* kind) {
   return {name, kind, false, "not built yet"};
 }
@@ -58,7 +67,10 @@ std::vector<ComponentStatus> probe_components() {
           probe_shm(),
           probe_tcp(),
           probe_verbs(),
-          not_built("libfabric", "tagged")};
+          not_built("libfabric", "tagged"),
+          {"local", "bootstrap", true, "mpirun of Hawser, on one host"},
+          probe_pmix(),
+          {"pmi", "bootstrap", true, "PMI-1: mpiexec of MPICH and Intel MPI, srun --mpi=pmi2"}};
 }
 
 }  // namespace hawser::session

@@ -18,6 +18,7 @@ TEST(Components, AreListedOnceEachWithAReason) {
   }
   EXPECT_TRUE(names.contains("self"));
   EXPECT_TRUE(names.contains("shm"));
+  for (const char* bootstrap : {"local", "pmix", "pmi"}) EXPECT_TRUE(names.contains(bootstrap));
 }
 
 }  // namespace

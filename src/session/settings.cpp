@@ -512,6 +512,11 @@ void register_teams(base::ParameterRegistry& registry, collective::TeamSettings&
 }  // namespace
 
 void register_all_parameters(base::ParameterRegistry& registry, Settings& settings) {
+  registry.add(
+      "bootstrap", &settings.bootstrap,
+      {.sentence = "Who started this process: local (mpirun of Hawser), pmix, pmi (PMI-1), "
+                   "none (it is a job of one); auto: whoever left word in the environment.",
+       .allowed = {"auto", "local", "pmix", "pmi", "none"}});
   registry.add("transport", &settings.transport,
                {.sentence = "The transports to other processes, separated by commas, the preferred "
                             "one first: shm, tcp, verbs. tcp is opened where shm does not reach "

@@ -33,6 +33,7 @@ struct WaitSettings {
 };
 
 struct Settings {
+  std::string bootstrap = "auto";     // see bootstrap_choice.hpp
   std::string transport = "shm,tcp";  // names of transports, in order of preference
   transport::shm::Settings shm;
   transport::tcp::Settings tcp;
