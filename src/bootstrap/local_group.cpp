@@ -1,7 +1,5 @@
 #include "bootstrap/local_group.hpp"
 
-#include <algorithm>
-#include <ranges>
 #include <vector>
 
 #include "bootstrap/shared_cores.hpp"
@@ -30,7 +28,7 @@ Result<LocalGroup> LocalGroup::lead(std::uint32_t size) {
   return group;
 }
 
-Result<LocalGroup> LocalGroup::join(const HostOffer& offer, std::uint32_t local_rank,
+Result<LocalGroup> LocalGroup::join(const HostOffer& offer, std::uint32_t place,
                                     std::uint32_t size) {
   if (offer.pid_space != platform::name_space(platform::NameSpace::pid) ||
       offer.network_space != platform::name_space(platform::NameSpace::network))
@@ -41,7 +39,7 @@ Result<LocalGroup> LocalGroup::join(const HostOffer& offer, std::uint32_t local_
   if (!segment) return segment.take_error();
   if (segment->facts().job != offer.cookie || segment->facts().size != size)
     return not_ours("it is that of another job");
-  LocalGroup group(*std::move(segment), local_rank);
+  LocalGroup group(*std::move(segment), place);
   if (!group.claim_entry()) return not_ours("our place in it was taken already");
   return group;
 }
@@ -58,13 +56,8 @@ HostOffer LocalGroup::offer() const {
           platform::name_space(platform::NameSpace::network).value_or(0)};
 }
 
-bool LocalGroup::has_joined(std::uint32_t local_rank) const {
-  return segment_.entry(local_rank).pid.load(std::memory_order_acquire) != 0;
-}
-
-bool LocalGroup::have_all_joined() const {
-  return std::ranges::all_of(std::views::iota(0U, size()),
-                             [this](std::uint32_t rank) { return has_joined(rank); });
+bool LocalGroup::has_joined(std::uint32_t place) const {
+  return segment_.entry(place).pid.load(std::memory_order_acquire) != 0;
 }
 
 Result<void> LocalGroup::share_cores() const {
@@ -73,8 +66,8 @@ Result<void> LocalGroup::share_cores() const {
 
 int LocalGroup::shared_cores() const {
   std::vector<CoreShare> shares;
-  for (std::uint32_t rank = 0; rank < size(); ++rank) {
-    const auto told = find_value(segment_.entry(rank).values, cores_key);
+  for (std::uint32_t place = 0; place < size(); ++place) {
+    const auto told = find_value(segment_.entry(place).values, cores_key);
     if (!told || !*told) continue;
     if (const auto share = parse_core_share(**told)) shares.push_back(*share);
   }

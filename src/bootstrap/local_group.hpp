@@ -19,21 +19,21 @@ namespace hawser::bootstrap {
 
 class LocalGroup {
  public:
-  /// A group with room for SIZE processes, of which this one is number 0.
+  /// A group with room for SIZE processes, of which this one has place 0.
   static Result<LocalGroup> lead(std::uint32_t size);
-  /// The group of whoever made OFFER, as number LOCAL_RANK of SIZE. An error: it is not for us.
-  static Result<LocalGroup> join(const HostOffer& offer, std::uint32_t local_rank,
-                                 std::uint32_t size);
+  /// The group of whoever made OFFER, in PLACE of its SIZE. An error: it is not for us.
+  static Result<LocalGroup> join(const HostOffer& offer, std::uint32_t place, std::uint32_t size);
 
-  [[nodiscard]] std::uint32_t local_rank() const { return local_rank_; }
+  /// Which entry of the segment is this process's.
+  [[nodiscard]] std::uint32_t place() const { return place_; }
   [[nodiscard]] std::uint32_t size() const { return segment_.facts().size; }
   [[nodiscard]] const JobSegment& segment() const { return segment_; }
   /// For the others, who are to join.
   [[nodiscard]] HostOffer offer() const;
 
-  [[nodiscard]] bool has_joined(std::uint32_t local_rank) const;
-  [[nodiscard]] bool have_all_joined() const;
-  [[nodiscard]] ProcessEntry& own_entry() const { return segment_.entry(local_rank_); }
+  /// Somebody is in PLACE.
+  [[nodiscard]] bool has_joined(std::uint32_t place) const;
+  [[nodiscard]] ProcessEntry& own_entry() const { return segment_.entry(place_); }
 
   /// Tells the others which cores this process may use.
   [[nodiscard]] Result<void> share_cores() const;
@@ -42,13 +42,13 @@ class LocalGroup {
   [[nodiscard]] int shared_cores() const;
 
  private:
-  LocalGroup(JobSegment segment, std::uint32_t local_rank)
-      : segment_(std::move(segment)), local_rank_(local_rank) {}
-  /// False if somebody else is that number.
+  LocalGroup(JobSegment segment, std::uint32_t place)
+      : segment_(std::move(segment)), place_(place) {}
+  /// False if somebody else is there.
   [[nodiscard]] bool claim_entry() const;
 
   JobSegment segment_;
-  std::uint32_t local_rank_;
+  std::uint32_t place_;
 };
 
 }  // namespace hawser::bootstrap

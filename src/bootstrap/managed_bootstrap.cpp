@@ -55,10 +55,8 @@ Result<std::unique_ptr<Bootstrap>> ManagedBootstrap::connect(
   if (!secret) return secret.error();
   HAWSER_TRY(group->share_cores());
   HAWSER_TRY(manager->exchange());
-  std::vector<std::uint32_t> members{job.rank};
-  if (group->size() == job.claimed_local.size()) members = job.claimed_local;
   return std::unique_ptr<Bootstrap>(
-      new ManagedBootstrap(std::move(manager), *std::move(group), std::move(members), *secret));
+      new ManagedBootstrap(std::move(manager), *std::move(group), *secret));
 }
 
 Result<void> ManagedBootstrap::put_secret(ProcessManager& manager) {
@@ -94,27 +92,36 @@ Result<LocalGroup> ManagedBootstrap::find_group(ProcessManager& manager) {
   const auto text = manager.get(leader, offer_key);
   if (!text) return text.error();
   if (const auto offer = parse_offer(text->value_or(""))) {
-    const auto place = std::ranges::lower_bound(job.claimed_local, job.rank);
-    const auto local_rank = static_cast<std::uint32_t>(place - job.claimed_local.begin());
-    if (Result<LocalGroup> group = LocalGroup::join(*offer, local_rank, claimed)) return group;
+    const auto self = std::ranges::lower_bound(job.claimed_local, job.rank);
+    const auto place = static_cast<std::uint32_t>(self - job.claimed_local.begin());
+    if (Result<LocalGroup> group = LocalGroup::join(*offer, place, claimed)) return group;
   }
   return LocalGroup::lead(1);
 }
 
+std::vector<ManagedBootstrap::Member> ManagedBootstrap::members_of(const LocalGroup& group,
+                                                                   const ManagedJob& job) {
+  if (group.size() != job.claimed_local.size()) return {{job.rank, group.place()}};  // alone
+  std::vector<Member> members;
+  for (std::uint32_t place = 0; place < group.size(); ++place)
+    if (group.has_joined(place)) members.push_back({job.claimed_local[place], place});
+  return members;
+}
+
 ManagedBootstrap::ManagedBootstrap(std::unique_ptr<ProcessManager> manager, LocalGroup group,
-                                   std::vector<std::uint32_t> members, const Secret& secret)
+                                   const Secret& secret)
     : manager_(std::move(manager)),
       group_(std::move(group)),
-      members_(std::move(members)),
-      is_one_host_(members_.size() == manager_->job().size && group_.have_all_joined()) {
+      members_(members_of(group_, manager_->job())),
+      is_one_host_(members_.size() == manager_->job().size) {
   const ManagedJob& job = manager_->job();
   placement_.self = {secret.job, job.rank, 0};
   placement_.size = job.size;
   placement_.key = secret.key;
   placement_.app_number = job.app_number;
   placement_.universe_size = std::max(job.universe_size, static_cast<int>(job.size));
-  placement_.local_rank = group_.local_rank();
-  placement_.local_size = group_.size();
+  placement_.local_rank = local_rank_of(job.rank).value_or(0);
+  placement_.local_size = static_cast<std::uint32_t>(members_.size());
   placement_.host_cores = group_.shared_cores();
   placement_.launcher = job.launcher;
   // Ranks of a host are siblings, below the launcher's process there.
@@ -149,7 +156,7 @@ Result<std::optional<std::vector<std::byte>>> ManagedBootstrap::look_up(std::uin
     return Error(ErrorClass::arg,
                  fmt::format("process {} is not in [0,{})", index, placement_.size));
   if (const auto local = local_rank_of(index))
-    return find_value(group_.segment().entry(*local).values, key);
+    return find_value(group_.segment().entry(members_[*local].place).values, key);
   const std::lock_guard lock(mutex_);
   Peer& peer = peers_[index];
   HAWSER_TRY(fetch(index, peer));
@@ -195,16 +202,13 @@ std::optional<Bootstrap::HostMemory> ManagedBootstrap::host_memory() const {
 }
 
 std::optional<std::uint32_t> ManagedBootstrap::local_rank_of(std::uint32_t index) const {
-  const auto found = std::ranges::lower_bound(members_, index);
-  if (found == members_.end() || *found != index) return std::nullopt;
-  // Its place is that of the claim; who is alone is number 0 of a group of one.
-  const auto local_rank = static_cast<std::uint32_t>(found - members_.begin());
-  if (!group_.has_joined(local_rank)) return std::nullopt;
-  return local_rank;
+  const auto found = std::ranges::lower_bound(members_, index, {}, &Member::index);
+  if (found == members_.end() || found->index != index) return std::nullopt;
+  return static_cast<std::uint32_t>(found - members_.begin());
 }
 
 void ManagedBootstrap::arrive_at_end() {
-  if (is_one_host_) group_.segment().record_arrival(group_.local_rank());
+  if (is_one_host_) group_.segment().record_arrival(group_.place());
   const std::lock_guard lock(mutex_);
   has_arrived_ = true;
   // Without the launcher nobody can be waited for.

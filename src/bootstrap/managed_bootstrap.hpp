@@ -57,11 +57,18 @@ class ManagedBootstrap final : public Bootstrap {
     JobKey key;
   };
 
-  ManagedBootstrap(std::unique_ptr<ProcessManager> manager, LocalGroup group,
-                   std::vector<std::uint32_t> members, const Secret& secret);
+  /// A process on this host. Local ranks are numbers among these, in the order of their indices.
+  struct Member {
+    std::uint32_t index;
+    std::uint32_t place;  // in the group
+  };
+
+  ManagedBootstrap(std::unique_ptr<ProcessManager> manager, LocalGroup group, const Secret& secret);
   static Result<void> put_secret(ProcessManager& manager);
   static Result<Secret> get_secret(ProcessManager& manager);
   static Result<LocalGroup> find_group(ProcessManager& manager);
+  /// Who has joined GROUP; all have had the time to.
+  static std::vector<Member> members_of(const LocalGroup& group, const ManagedJob& job);
   /// Fetches what PEER, process INDEX, has published since it was last asked for.
   Result<void> fetch(std::uint32_t index, Peer& peer);
   Result<Values> fetch_commit(std::uint32_t index, std::uint32_t commit);
@@ -69,8 +76,8 @@ class ManagedBootstrap final : public Bootstrap {
 
   const std::unique_ptr<ProcessManager> manager_;
   const LocalGroup group_;
-  const std::vector<std::uint32_t> members_;  // of the group: indices by local rank
-  const bool is_one_host_;                    // the whole job
+  const std::vector<Member> members_;  // by local rank
+  const bool is_one_host_;             // the whole job
   Placement placement_;
 
   mutable std::mutex mutex_;  // guards what follows, and the manager's use

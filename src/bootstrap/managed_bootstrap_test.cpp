@@ -167,7 +167,7 @@ void expect_alone(const std::function<std::string(HostOffer)>& forge_offer) {
         EXPECT_EQ(placement.local_rank, 0U);
         EXPECT_EQ(rank.local_rank_of(placement.self.index), 0U);
         EXPECT_EQ(rank.local_rank_of(1 - placement.self.index), std::nullopt);
-        EXPECT_EQ(placement.local_size, placement.self.index == 1 ? 1U : 2U);
+        EXPECT_EQ(placement.local_size, 1U);
         ASSERT_TRUE(rank.publish("address", bytes_of("over the network")).ok());
         ASSERT_TRUE(rank.commit().ok());
         EXPECT_EQ(*rank.look_up(1 - placement.self.index, "address"), bytes_of("over the network"));
@@ -193,6 +193,24 @@ TEST(ManagedBootstrap, WhoIsOfferedAnythingElseIsAlone) {
   for (const char* text :
        {"", "nonsense", "1.2.3.4", "0.0.0.0.0", "1.2.3.4.5.6", "fffffffff.1.2.3.4"})
     expect_alone([&](const HostOffer&) { return std::string(text); });
+}
+
+TEST(ManagedBootstrap, LocalRanksAreThoseOfTheOnesThatAreHere) {
+  FakeLauncher launcher(3);
+  run_job(
+      launcher, [](std::uint32_t rank) { return rank == 1 ? Ranks{1} : all_of(3); },
+      [&](Bootstrap& rank) {
+        const Placement& placement = rank.placement();
+        const bool is_alone = placement.self.index == 1;
+        EXPECT_EQ(placement.local_size, is_alone ? 1U : 2U);
+        EXPECT_EQ(placement.local_rank, placement.self.index / 2);
+        EXPECT_EQ(rank.local_rank_of(2), is_alone ? std::nullopt : std::optional(1U));
+        EXPECT_EQ(rank.local_rank_of(1), is_alone ? std::optional(0U) : std::nullopt);
+        ASSERT_TRUE(rank.publish("address", bytes_of("here")).ok());
+        ASSERT_TRUE(rank.commit().ok());
+        for (std::uint32_t peer = 0; peer < 3; ++peer)
+          EXPECT_EQ(*rank.look_up(peer, "address"), bytes_of("here"));
+      });
 }
 
 TEST(ManagedBootstrap, TheEndWaitsForAllOnOneHostAndOnSeveral) {
