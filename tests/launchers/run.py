@@ -22,8 +22,6 @@ import tempfile
 import slurm
 
 SECONDS_MAX = 120
-# Ranks on several hosts talk over a network; with one, "-N2" and more ranks belong here.
-NODES = 1
 
 SOME = [("p2p", 4), ("collectives", 3), ("comms", 4), ("threads", 2), ("waiting", 8), ("p2p", 1)]
 ALL = [(program, ranks)
@@ -32,6 +30,10 @@ ALL = [(program, ranks)
                        "forking")
        for ranks in (1, 2, 4)
        if ranks > 1 or program in ("p2p", "requests", "collectives", "comms", "partitioned", "tools")]
+# What does not assume that all ranks share a host, and what ranks of two hosts talk by.
+ON_TWO_NODES = [("p2p", 4), ("collectives", 4)]
+NETWORKS = {"verbs": {"HAWSER_TRANSPORT": "verbs", "HAWSER_VERBS_ADAPTER": "softrdma",
+                      "SOFTRDMA_FABRIC": "hawser-launchers"}}
 EXACT = {"waiting": 8, "allocated_memory": 2, "forking": 2}
 
 
@@ -76,10 +78,11 @@ def openmpi_4(_):
                                   "--oversubscribe", "-n"])
 
 
-def srun(cluster, mpi):
-    return Launcher(f"slurm-{mpi}", ["srun", f"--mpi={mpi}", f"-N{NODES}", "--overcommit",
-                                      "--kill-on-bad-exit", "-n"],
-                    cluster.environment)
+def srun(cluster, mpi, nodes=1, network=""):
+    name = f"slurm-{mpi}{f'-{network}' if network else ''}"
+    return Launcher(name, ["srun", f"--mpi={mpi}", f"-N{nodes}", "--overcommit",
+                           "--kill-on-bad-exit", "-n"],
+                    cluster.environment | NETWORKS.get(network, {}))
 
 
 class Results:
@@ -88,13 +91,13 @@ class Results:
 
     def add(self, launcher, what, failure):
         self.counts["failed" if failure else "passed"] += 1
-        print(f"{launcher:14} {what:24} {'FAILED' if failure else 'passed'}", flush=True)
+        print(f"{launcher:16} {what:24} {'FAILED' if failure else 'passed'}", flush=True)
         if failure:
             print(failure, flush=True)
 
     def skip(self, launcher, sentence):
         self.counts["skipped"] += 1
-        print(f"{launcher:14} skipped: {sentence}", flush=True)
+        print(f"{launcher:16} skipped: {sentence}", flush=True)
 
 
 def start(launcher, ranks, program, *arguments):
@@ -182,6 +185,9 @@ def check_slurm(arguments, programs, results):
             launcher = srun(cluster, mpi)
             check_facts(launcher, arguments.build, results)
             check_programs(launcher, arguments.build, programs, results)
+            for network in NETWORKS:
+                launcher = srun(cluster, mpi, nodes=2, network=network)
+                check_programs(launcher, arguments.build, ON_TWO_NODES, results)
         check_lone_srun(cluster, arguments.build, results)
 
 

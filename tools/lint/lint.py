@@ -175,11 +175,17 @@ def check_layers(tree):
 # ---------------------------------------------------------------- headers
 
 
+def folders_of_package(name):
+    """Flags for the headers of a library that lie in a folder of their own."""
+    run = subprocess.run(["pkg-config", "--cflags-only-I", name], capture_output=True, text=True)
+    return run.stdout.split()
+
+
 def compile_flags(tree):
     """Flags that show a header alone as its own .cpp would see it."""
     return ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
             "-I", str(tree.root / "src"), "-I", str(tree.root / "include"), "-I", str(tree.root),
-            "-DFMT_HEADER_ONLY=1", '-DHAWSER_VERSION="0"', "-x", "c++"]
+            "-DFMT_HEADER_ONLY=1", '-DHAWSER_VERSION="0"', "-x", "c++", *folders_of_package("pmix")]
 
 
 def read_with_includes(tree, name, seen):

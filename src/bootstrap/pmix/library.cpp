@@ -36,9 +36,10 @@ Result<PmixLibrary> PmixLibrary::open() {
 }
 
 std::string PmixLibrary::version_text() const {
-  // What follows tells the state of its repository.
-  const std::string_view text = version();
-  return std::string(text.substr(0, text.find(',')));
+  // What follows, after a comma or in parentheses, tells of its repository and of the standard.
+  std::string_view text = version();
+  text = text.substr(0, text.find_first_of(",("));
+  return std::string(text.substr(0, text.find_last_not_of(' ') + 1));
 }
 
 }  // namespace hawser::bootstrap

@@ -27,6 +27,17 @@ constexpr std::size_t text_bytes_max = 16384;
 
 std::string full_key(std::string_view key) { return fmt::format("hawser.{}", key); }
 
+/// The fence leaves with each server what all processes have put. To fetch it process by process
+/// when somebody asks would be less, but between servers of Slurm 22.05 that fails.
+pmix_info_t collect_data() {
+  pmix_info_t info{};
+  constexpr std::string_view key = PMIX_COLLECT_DATA;
+  std::copy(key.begin(), key.end(), std::begin(info.key));
+  info.value.type = PMIX_BOOL;
+  info.value.data.flag = true;
+  return info;
+}
+
 /// So that a program which this process starts is a job of its own.
 void clear_environment() {
   take_variable(pmix_job_variable);
@@ -142,7 +153,8 @@ Result<void> PmixManager::put(std::string_view key, std::string_view text) {
 Result<void> PmixManager::exchange() {
   pmix_status_t status = library_.commit();
   if (status != PMIX_SUCCESS) return failed("PMIx_Commit", status);
-  status = library_.fence(nullptr, 0, nullptr, 0);
+  const pmix_info_t collect = collect_data();
+  status = library_.fence(nullptr, 0, &collect, 1);
   if (status != PMIX_SUCCESS) return failed("PMIx_Fence", status);
   return {};
 }
