@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "bootstrap/pmi/process_mapping.hpp"
 #include "bootstrap/variables.hpp"
@@ -22,6 +24,10 @@ constexpr std::size_t line_bytes_max = 65536;
 constexpr std::size_t text_bytes_max = 512;
 /// "hawser.", a rank and a dot, before a key of ours.
 constexpr std::size_t full_key_bytes_max = 7 + 10 + 1 + ProcessManager::key_bytes_max;
+
+/// hydra drops what it has not read yet of our output, the reason among it, when it hears of an
+/// abort.
+constexpr std::chrono::milliseconds abort_pause(50);
 
 std::string full_key(std::uint32_t rank, std::string_view key) {
   return fmt::format("hawser.{}.{}", rank, key);
@@ -204,6 +210,7 @@ Result<void> PmiManager::finalize() {
 }
 
 void PmiManager::abort(int code, std::string_view /*sentence*/) {
+  std::this_thread::sleep_for(abort_pause);
   static_cast<void>(socket_.send(fmt::format("cmd=abort exitcode={}", code)));
   platform::end_process(code);
 }
