@@ -62,12 +62,18 @@ static void send_all(int connection, const char* from, size_t bytes) {
   }
 }
 
-/* Polls, as MPI libraries do. */
+/* Polls for a while, then sleeps, as MPI libraries do. */
 static void receive_all(int connection, char* to, size_t bytes) {
+  const int polls = 1000;
+  int left = polls;
   while (bytes > 0) {
-    const ssize_t got = recv(connection, to, bytes, MSG_DONTWAIT);
-    if (got < 0 && errno == EAGAIN) continue;
+    const ssize_t got = recv(connection, to, bytes, left > 0 ? MSG_DONTWAIT : 0);
+    if (got < 0 && errno == EAGAIN) {
+      --left;
+      continue;
+    }
     require(got > 0, "recv");
+    left = polls;
     to += got;
     bytes -= (size_t)got;
   }

@@ -85,6 +85,12 @@ std::size_t ChannelBackend::fragment_bytes(std::uint64_t message_bytes) {
   return message_bytes <= 16 * kib ? 8 * kib : 12 * kib;
 }
 
+/// Over a connection each frame is a system call, which takes as long as copying several KiB.
+std::size_t ChannelBackend::fragment_bytes(ChannelKind kind, std::uint64_t message_bytes) {
+  constexpr std::size_t connection_bytes = 32 * 1024;
+  return kind == ChannelKind::tcp ? connection_bytes : fragment_bytes(message_bytes);
+}
+
 /// A stream saves the time of question and answer. Behind another long message there is none to be
 /// saved, and who is asked first keeps nothing that is unexpected.
 bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
@@ -185,7 +191,7 @@ bool ChannelBackend::start(SendRequest& request) {
 /// False if there is no room for the first frame.
 bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   Endpoint& endpoint = *request.endpoint;
-  const std::size_t payload = std::min(fragment_bytes(request.total),
+  const std::size_t payload = std::min(fragment_bytes(kind, request.total),
                                        endpoint.frame_bytes_max(kind) - wire::stream_overhead);
   const std::uint64_t token = sends_in_rendezvous_.insert(&request);
   const bool sent =
@@ -310,7 +316,7 @@ bool ChannelBackend::push_fragment(SendRequest& request) {
   const ChannelKind kind = endpoint.bulk_channel();
   const std::size_t overhead = request.is_stream ? wire::stream_data_overhead : wire::data_overhead;
   const std::size_t bytes =
-      std::min({endpoint.frame_bytes_max(kind) - overhead, fragment_bytes(request.total),
+      std::min({endpoint.frame_bytes_max(kind) - overhead, fragment_bytes(kind, request.total),
                 static_cast<std::size_t>(request.end - request.offset)});
   const auto fill = [&](std::byte* payload) {
     if (request.copy) {
