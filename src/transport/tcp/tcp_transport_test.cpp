@@ -261,6 +261,17 @@ TEST(TcpSettings, DifferentWishesAreASentenceForTheUser) {
   EXPECT_GE(secret.transport->turned_away(), 1U);
 }
 
+TEST(TcpSettings, AddressesOfVersion6LeadToPeersToo) {
+  const tcp::Settings v6{.include = "::1", .exclude = "", .encrypt = false, .timeout_s = 15};
+  const auto all = platform::interface_addresses();
+  if (!tcp::choose_addresses(*all, v6)) GTEST_SKIP() << "this host has no IPv6";
+  TcpEnd c(0, v6);
+  TcpEnd d(1, v6);
+  TcpLink& link = c.connect(d);
+  settle(c, d);
+  EXPECT_TRUE(link.channels().has(kind));
+}
+
 TEST(TcpSettings, AProcessWithoutAddressesCannotOpen) {
   RecordingSink sink;
   memory::Ledger ledger;
