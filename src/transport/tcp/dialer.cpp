@@ -6,7 +6,7 @@
 
 namespace hawser::transport::tcp {
 
-Dialer::Dialer(std::vector<platform::IpAddress> candidates, std::uint16_t port,
+Dialer::Dialer(const std::vector<platform::IpAddress>& candidates, std::uint16_t port,
                std::uint64_t timeout_ns)
     : port_(port), timeout_ns_(timeout_ns) {
   for (const platform::IpAddress& address : candidates) candidates_.push_back({address});

@@ -33,7 +33,8 @@ class Dialer {
   static constexpr std::uint64_t pause_ns_max = 2'000'000'000;
 
   /// Gives up when nothing was reached for TIMEOUT_NS.
-  Dialer(std::vector<platform::IpAddress> candidates, std::uint16_t port, std::uint64_t timeout_ns);
+  Dialer(const std::vector<platform::IpAddress>& candidates, std::uint16_t port,
+         std::uint64_t timeout_ns);
 
   void begin(std::uint64_t now_ns);
   /// It is over, for whatever reason; attempts that are under way are the owner's to end.

@@ -19,7 +19,7 @@ namespace hawser::transport::tcp {
 class RecordReader {
  public:
   /// Room for the longest record, and for many short ones at a time.
-  static constexpr std::size_t memory_bytes = 256 * 1024;
+  static constexpr std::size_t memory_bytes = std::size_t{256} * 1024;
   static_assert(memory_bytes >= 2 * record_bytes_max);
 
   /// What comes is encrypted with KEY, if there is one.

@@ -29,14 +29,13 @@ Result<std::unique_ptr<TcpTransport>> TcpTransport::open(const Environment& envi
   if (!poll) return poll.take_error();
   Address address{*port, platform::network_identity().value_or(0), {}};
   for (const InterfaceAddress& each : *chosen) address.addresses.push_back(each.address);
-  return std::unique_ptr<TcpTransport>(new TcpTransport(environment, settings, std::move(*listener),
-                                                        std::move(*poll), std::move(*all),
-                                                        std::move(address)));
+  return std::unique_ptr<TcpTransport>(new TcpTransport(
+      environment, settings, std::move(*listener), std::move(*poll), std::move(*all), address));
 }
 
 TcpTransport::TcpTransport(const Environment& environment, const Settings& settings,
                            platform::TcpSocket listener, platform::PollSet poll,
-                           std::vector<InterfaceAddress> own, Address address)
+                           std::vector<InterfaceAddress> own, const Address& address)
     : listener_(std::move(listener)),
       services_{.side = {environment.self, environment.key, settings.encrypt},
                 .settings = settings,

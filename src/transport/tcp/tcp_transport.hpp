@@ -77,7 +77,7 @@ class TcpTransport final : public Transport {
 
   TcpTransport(const Environment& environment, const Settings& settings,
                platform::TcpSocket listener, platform::PollSet poll,
-               std::vector<InterfaceAddress> own, Address address);
+               std::vector<InterfaceAddress> own, const Address& address);
 
   TcpLink& link_for(const Identity& peer);
   bool poll();
