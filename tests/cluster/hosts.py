@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-STATE_VARIABLE = "HAWSER_TEST_HOSTS"  # the file that says which hosts there are
+STATE_VARIABLE = "TEST_HOSTS"  # the file that says which hosts there are
 START_TIME_LIMIT_S = 10
 HOLD = ('hostname "$1"; mount -t tmpfs tmpfs /dev/shm; mount --bind "$2" /etc/hosts; '
         'echo ready; exec sleep infinity')

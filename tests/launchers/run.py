@@ -31,8 +31,9 @@ ALL = [(program, ranks)
        for ranks in (1, 2, 4)
        if ranks > 1 or program in ("p2p", "requests", "collectives", "comms", "partitioned", "tools")]
 # What does not assume that all ranks share a host, and what ranks of two hosts talk by.
-ON_TWO_NODES = [("p2p", 4), ("collectives", 4)]
-NETWORKS = {"verbs": {"HAWSER_TRANSPORT": "verbs", "HAWSER_VERBS_ADAPTER": "softrdma",
+ON_TWO_NODES = [("p2p", 4), ("collectives", 4), ("stress", 4)]
+NETWORKS = {"tcp": {},
+            "verbs": {"HAWSER_TRANSPORT": "verbs", "HAWSER_VERBS_ADAPTER": "softrdma",
                       "SOFTRDMA_FABRIC": "hawser-launchers"}}
 EXACT = {"waiting": 8, "allocated_memory": 2, "forking": 2}
 
