@@ -75,10 +75,12 @@ class Hosts:
 
     # Names. Those of interfaces have at most 15 bytes.
 
-    def _bridge(self, interface):
+    def bridge(self, interface):
+        """The interface of this machine that joins net INTERFACE of all hosts."""
         return f"hwb{self.number}-{interface}"
 
-    def _outer(self, host, interface):
+    def cable(self, host, interface):
+        """The interface of this machine that is the other end of net INTERFACE of HOST."""
         return f"hwv{self.number}{host[1:]}-{interface}"
 
     def address(self, host, interface=0):
@@ -95,7 +97,7 @@ class Hosts:
 
     def _make(self):
         for interface in range(self.interfaces):
-            bridge = self._bridge(interface)
+            bridge = self.bridge(interface)
             ip("link", "add", bridge, "type", "bridge")
             ip("addr", "add", f"{self.address('', interface)}/24", "dev", bridge)
             ip("link", "set", bridge, "up")
@@ -119,10 +121,10 @@ class Hosts:
         inside = ["nsenter", "-t", str(holder.pid), "--net", "ip"]
         subprocess.run([*inside, "link", "set", "lo", "up"], check=True)
         for interface in range(self.interfaces):
-            outer, name = self._outer(host, interface), f"net{interface}"
+            outer, name = self.cable(host, interface), f"net{interface}"
             ip("link", "add", outer, "type", "veth", "peer", "name", name, "netns",
                str(holder.pid))
-            ip("link", "set", outer, "master", self._bridge(interface), "up")
+            ip("link", "set", outer, "master", self.bridge(interface), "up")
             for address in (f"{self.address(host, interface)}/24",
                             f"{self.address6(host, interface)}/64"):
                 quick = ["nodad"] if ":" in address else []
@@ -140,10 +142,11 @@ class Hosts:
         for process in self.started:
             process.wait()
         self.holders, self.started = {}, []
-        # The interfaces of hosts are gone with them, and so are their other ends.
+        # The kernel would end the interfaces of hosts with them, but in its own time.
         for interface in range(self.interfaces):
-            subprocess.run(["ip", "link", "del", self._bridge(interface)], check=False,
-                           capture_output=True)
+            for link in [*(self.cable(host, interface) for host in self.names),
+                         self.bridge(interface)]:
+                subprocess.run(["ip", "link", "del", link], check=False, capture_output=True)
         shutil.rmtree(self.folder, ignore_errors=True)
         if os.environ.get(STATE_VARIABLE) == str(self.folder / "state.json"):
             del os.environ[STATE_VARIABLE]
@@ -177,8 +180,8 @@ class Hosts:
 
     def cut(self, host, interface, is_cut):
         """The cable of net INTERFACE of HOST: its interface stays up, and nothing gets through."""
-        ip("link", "set", self._outer(host, interface), "nomaster" if is_cut else "master",
-           *([] if is_cut else [self._bridge(interface)]))
+        ip("link", "set", self.cable(host, interface), "nomaster" if is_cut else "master",
+           *([] if is_cut else [self.bridge(interface)]))
 
     def shape(self, host, interface, rate="", loss=0.0):
         """What leaves HOST by net INTERFACE: at most RATE (as tc says it), a share LOSS is lost.

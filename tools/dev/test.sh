@@ -72,6 +72,7 @@ section_other() { ctest_section other release -LE "^($labels)\$"; }
 # Several hosts, made out of name spaces.
 section_cluster() {
   build release
+  setup_environment mpich
   ctest_section cluster release -L '^cluster$'
 }
 
