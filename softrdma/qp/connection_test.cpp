@@ -585,7 +585,7 @@ TEST_F(Connection, AReadOfMemoryThatIsGoneIsNotAnsweredAgain) {
   Outgoing answer;
   for (const bool is_repeated : {false, true}) {
     ask();
-    for (int packet = 0; packet < 2; ++packet) {
+    for (std::size_t packet = 0; packet < 2; ++packet) {
       ASSERT_TRUE(b.responder.next(&answer));
       EXPECT_EQ(answer.is_copy, is_repeated);
       const Bytes given = to_bytes(answer);
