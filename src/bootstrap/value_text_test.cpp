@@ -18,7 +18,7 @@ Values some_values(int count, std::size_t bytes) {
 }
 
 TEST(ValueText, WhatWasWrittenIsReadWhateverTheLimit) {
-  for (const std::size_t limit : {128, 129, 255, 1023, 100000}) {
+  for (const std::size_t limit : {128U, 129U, 255U, 1023U, 100000U}) {
     for (const Values& values : {Values{}, some_values(1, 0), some_values(5, 255)}) {
       const auto texts = write_values(values, limit);
       ASSERT_TRUE(texts.ok());

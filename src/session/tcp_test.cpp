@@ -22,8 +22,8 @@ using transport::ChannelKind;
 struct TcpProcess {
   TcpProcess(channel::FakeBootstrap::Directory& directory, std::uint32_t index, bool encrypts)
       : bootstrap(directory, index),
-        table({bootstrap.placement().self, &bootstrap, &ledger, &policy, settings, 0, assurance,
-               *channel::DeliveryChannels::parse(assurance), platform::monotonic_ns}),
+        table({bootstrap.placement().self, &addresses, &bootstrap, &ledger, &policy, settings, 0,
+               assurance, *channel::DeliveryChannels::parse(assurance), platform::monotonic_ns}),
         alone(nobody, index, 0, table) {
     table.set_handler(handler);
     table.set_self_transport(alone);
@@ -41,6 +41,7 @@ struct TcpProcess {
   channel::Policy policy = channel::policy_of(settings);
   channel::RecordingHandler handler;
   channel::FakeBootstrap bootstrap;
+  bootstrap::AddressBook addresses{bootstrap};
   channel::EndpointTable table;
   channel::FakeNetwork nobody;
   channel::FakeTransport alone;
