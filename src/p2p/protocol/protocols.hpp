@@ -94,17 +94,21 @@ inline constexpr std::array<FetchEntry, 6> fetch_protocols = {{
      "clear_to_send; the sender packs the rest into data frames as they find room"},
 }};
 
-/// By which a message that its receiver fetches as OFFER says is counted.
-constexpr transport::ChannelKind channel_of(wire::Offer offer) {
+/// By which a message that its receiver fetches as OFFER says is counted; its header went by
+/// CARRIER.
+constexpr transport::ChannelKind channel_of(wire::Offer offer, transport::ChannelKind carrier) {
   switch (offer) {
     case wire::Offer::get:
     case wire::Offer::put:
       return transport::ChannelKind::rc_rdma;
     case wire::Offer::zero_copy:
       return transport::ChannelKind::ud_zero_copy;
-    default:
+    case wire::Offer::single_copy:
       return transport::ChannelKind::single_copy;
+    case wire::Offer::frames:
+      break;
   }
+  return carrier;
 }
 
 constexpr const SendEntry& choose(const SendSituation& situation) {

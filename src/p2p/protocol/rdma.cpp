@@ -49,7 +49,8 @@ wire::RendezvousHeader ChannelBackend::offer(SendRequest& request, ChannelKind k
                                 request.checksum.value_or(0),
                                 0};
   if (header.address == 0 || header.total == 0) return header;
-  header.offer = kind == ChannelKind::ud_zero_copy ? Offer::zero_copy : Offer::single_copy;
+  if (kind == ChannelKind::ud_zero_copy) header.offer = Offer::zero_copy;
+  if (kind == ChannelKind::single_copy) header.offer = Offer::single_copy;
   if (kind != ChannelKind::rc_rdma || !request.endpoint->has(kind)) return header;
   header.offer = Offer::put;
   if (settings_.rdma != "get") return header;

@@ -207,7 +207,7 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
       arrival->rendezvous.total > static_cast<std::uint64_t>(settings_.credit_bytes))
     return;
   const bool is_rendezvous = frame_class == FrameClass::rendezvous;
-  from.count_received(is_rendezvous ? channel_of(arrival->rendezvous.offer) : kind,
+  from.count_received(is_rendezvous ? channel_of(arrival->rendezvous.offer, kind) : kind,
                       is_rendezvous && is_counted_in_parts(arrival->rendezvous)
                           ? arrival->payload.size()
                           : arrival->rendezvous.total);

@@ -255,7 +255,8 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
   }
   request.sent = payload;
   request.retain_unshared();  // the backend's, until the receiver is done
-  note_sent(endpoint, channel_of(rendezvous.offer), total, payload, protocol);
+  note_sent(endpoint, channel_of(rendezvous.offer, endpoint.frame_channel()), total, payload,
+            protocol);
   if (keep_copy) request.finish();
   return true;
 }
