@@ -17,8 +17,9 @@ struct Described {
   std::string_view sentence;
 };
 
-constexpr std::array<Described, 12> described = {{
+constexpr std::array<Described, 13> described = {{
     {root_name, "All that Hawser shows to tools."},
+    {"bootstrap", "Who started the process."},
     {"channel", "Which channel carries which message, and what went over each."},
     {"collective", "Algorithms of collective operations, and the memory that they share."},
     {"delivery", "Frames that may be lost: when they are acknowledged and sent again."},

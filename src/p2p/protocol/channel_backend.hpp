@@ -149,9 +149,10 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   bool start_rendezvous(SendRequest& request, channel::ChannelKind kind,
                         const SendSituation& situation, SendProtocol protocol, bool keep_copy);
   void keep_data(SendRequest& request);
-  /// A message of BYTES has begun, of which UNASKED come without being asked for.
+  /// A message of BYTES has begun; COUNTED of them are by now, and UNASKED come without being asked
+  /// for.
   void note_sent(channel::Endpoint& endpoint, channel::ChannelKind kind, std::size_t bytes,
-                 std::size_t unasked, SendProtocol protocol);
+                 std::size_t counted, std::size_t unasked, SendProtocol protocol);
 
   // receive.cpp
   channel::Endpoint* known_endpoint(Comm& comm, int peer);
@@ -269,6 +270,10 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   [[nodiscard]] bool is_for_networks(std::uint64_t message_bytes) const {
     return settings_.stripe_networks &&
            message_bytes >= static_cast<std::uint64_t>(settings_.stripe_bytes_min);
+  }
+  /// Frames behind the header count what is in them; see also is_counted_in_parts.
+  [[nodiscard]] bool comes_in_parts(const wire::RendezvousHeader& offered) const {
+    return offered.offer == wire::Offer::frames || is_counted_in_parts(offered);
   }
   /// What is OFFERED is counted as received where and when it comes.
   [[nodiscard]] bool is_counted_in_parts(const wire::RendezvousHeader& offered) const {

@@ -208,7 +208,7 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
     return;
   const bool is_rendezvous = frame_class == FrameClass::rendezvous;
   from.count_received(is_rendezvous ? channel_of(arrival->rendezvous.offer, kind) : kind,
-                      is_rendezvous && is_counted_in_parts(arrival->rendezvous)
+                      is_rendezvous && comes_in_parts(arrival->rendezvous)
                           ? arrival->payload.size()
                           : arrival->rendezvous.total);
   const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};

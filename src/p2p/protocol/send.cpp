@@ -103,9 +103,10 @@ bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
 }
 
 [[gnu::always_inline]] inline void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind,
-                                                             std::size_t bytes, std::size_t unasked,
+                                                             std::size_t bytes, std::size_t counted,
+                                                             std::size_t unasked,
                                                              SendProtocol protocol) {
-  endpoint.count_sent(kind, bytes);
+  endpoint.count_sent(kind, counted);
   sent_sizes_.add(bytes);
   ++sends_[static_cast<std::size_t>(protocol)];
   if (unasked > free_payload_bytes)
@@ -123,7 +124,7 @@ bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
       [&](std::byte* body) {
         pack_frame(endpoint, buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
       });
-  if (sent) note_sent(endpoint, kind, bytes, bytes, SendProtocol::eager);
+  if (sent) note_sent(endpoint, kind, bytes, bytes, bytes, SendProtocol::eager);
   return sent;
 }
 
@@ -213,7 +214,7 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   request.end = request.total;
   request.is_stream = true;
   const auto total = static_cast<std::size_t>(request.total);
-  note_sent(endpoint, kind, total, total, SendProtocol::stream);
+  note_sent(endpoint, kind, total, total, total, SendProtocol::stream);
   push_pipeline(request);
   if (request.offset < request.end) {
     pipelines_.push_back(&request);
@@ -255,8 +256,10 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
   }
   request.sent = payload;
   request.retain_unshared();  // the backend's, until the receiver is done
-  note_sent(endpoint, channel_of(rendezvous.offer, endpoint.frame_channel()), total, payload,
-            protocol);
+  // Frames behind the header count what is in them.
+  const std::size_t counted = rendezvous.offer == wire::Offer::frames ? payload : total;
+  note_sent(endpoint, channel_of(rendezvous.offer, endpoint.frame_channel()), total, counted,
+            payload, protocol);
   if (keep_copy) request.finish();
   return true;
 }
