@@ -39,9 +39,13 @@ def why_not():
         return f"{', '.join(missing)} is not installed (Debian: iproute2, util-linux)"
     if os.geteuid() != 0:
         return "name spaces need root"
-    tried = subprocess.run(["unshare", "--net", "--uts", "--mount", "true"], check=False,
-                           capture_output=True, text=True)
-    return "" if tried.returncode == 0 else f"name spaces are refused: {tried.stderr.strip()}"
+    for command in ("true", "ip link add name one type bridge",
+                    "ip link add name one type veth peer name two"):
+        tried = subprocess.run(["unshare", "--net", "--uts", "--mount", *command.split()],
+                               check=False, capture_output=True, text=True)
+        if tried.returncode != 0:
+            return f"refused here: '{command}' in name spaces of its own: {tried.stderr.strip()}"
+    return ""
 
 
 def ip(*words):
@@ -134,8 +138,10 @@ class Hosts:
     def close(self):
         """Ends everything that runs in the hosts, and the hosts."""
         for holder in self.holders.values():
-            for pid in self._processes_beside(holder.pid):
-                kill(pid)
+            # One that is killed may have started another just before.
+            while beside := list(self._processes_beside(holder.pid)):
+                for pid in beside:
+                    kill(pid)
             holder.kill()
             holder.wait()
             holder.stdout.close()
@@ -153,11 +159,12 @@ class Hosts:
 
     @staticmethod
     def _processes_beside(pid):
-        """All processes in the network name space of PID but itself."""
+        """All processes that run in the network name space of PID but itself."""
         space = os.stat(f"/proc/{pid}/ns/net").st_ino
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                if os.stat(entry / "ns/net").st_ino == space and int(entry.name) != pid:
+                is_beside = os.stat(entry / "ns/net").st_ino == space and int(entry.name) != pid
+                if is_beside and has_memory(int(entry.name)):
                     yield int(entry.name)
             except OSError:
                 continue  # it has ended
