@@ -19,6 +19,7 @@ SKIPPED = 77
 SECONDS_MAX = 90
 HERE = pathlib.Path(__file__).resolve().parent
 ALL_FRAMES = 3  # ETH_P_ALL of linux/if_ether.h
+RECEIVE_BYTES = 16 << 20
 SECRET = b"this must not be read by others"
 
 
@@ -33,6 +34,7 @@ class Capture(threading.Thread):
         self.is_over = threading.Event()
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_FRAMES))
         self.socket.bind((interface, 0))
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
         self.socket.settimeout(0.1)
 
     def run(self):
@@ -60,11 +62,11 @@ class TwoHosts(unittest.TestCase):
         self.hosts.__enter__()
         self.addCleanup(self.hosts.close)
 
-    def start(self, program, *arguments, ranks=4, **settings):
+    def start(self, program, ranks=4, **settings):
         """The job, with SETTINGS as environment; its output is one text."""
         command = [MPIEXEC, "-launcher", "ssh", "-launcher-exec", HERE / "remote_shell", "-iface",
                    self.hosts.bridge(0), "-hosts", "h1,h2", "-ppn", str(ranks // 2), "-n",
-                   str(ranks), program, *arguments]
+                   str(ranks), program]
         return subprocess.Popen(list(map(str, command)), env=os.environ | settings, text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT)
@@ -139,20 +141,20 @@ class TwoHosts(unittest.TestCase):
 
     def test_what_is_encrypted_is_not_read_on_its_way(self):
         program = pathlib.Path(self.hosts.folder) / "secret"
-        subprocess.run([BUILD / "bin/mpicc", HERE / "secret.c", "-o", program], check=True)
+        # Not an argument: the launcher would tell it the other host.
+        subprocess.run([BUILD / "bin/mpicc", f'-DTEXT="{SECRET.decode()}"', HERE / "secret.c", "-o",
+                        program], check=True)
         found = {}
         for encrypt in ("false", "true"):
             capture = Capture(self.hosts.cable("h1", 0), SECRET)
             capture.start()
-            code, output = self.finish(self.start(program, SECRET.decode(), ranks=2,
-                                                  HAWSER_TCP_INCLUDE="net0",
+            code, output = self.finish(self.start(program, ranks=2, HAWSER_TCP_INCLUDE="net0",
                                                   HAWSER_TCP_ENCRYPT=encrypt))
             frames, found[encrypt] = capture.stop()
             self.assertEqual(code, 0, output)
             self.assertGreater(frames, 100)
-        self.assertGreaterEqual(found["false"], 10)
-        # The launcher tells each host the program's arguments.
-        self.assertLessEqual(found["true"], 2)
+        self.assertGreater(found["false"], 0)
+        self.assertEqual(found["true"], 0)
 
     def test_no_address_left_is_said_with_what_there_is(self):
         code, output = self.finish(self.start(BUILD / "tests/multirank/p2p",
