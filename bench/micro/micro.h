@@ -11,6 +11,7 @@
 void run_barrier(int argc, char** argv);
 void run_blocked(int argc, char** argv);
 void run_collective(int argc, char** argv);
+void run_connections(int argc, char** argv);
 void run_empty(int argc, char** argv);
 void run_footprint(int argc, char** argv);
 void run_instructions(int argc, char** argv);

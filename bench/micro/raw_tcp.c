@@ -1,6 +1,6 @@
-/* What bare sockets do on this host, for comparison with an MPI library over TCP: two ranks, and a
- * connection of their own over the loopback interface. The same exchanges as `latency` and
- * `stream`: "raw_latency BYTES MICROSECONDS" one way, polled; "raw_bandwidth BYTES
+/* What bare sockets do, for comparison with an MPI library over TCP: two ranks, and a connection of
+ * their own over the loopback interface, or to ADDRESS of rank 0's host. The same exchanges as
+ * `latency` and `stream`: "raw_latency BYTES MICROSECONDS" one way, polled; "raw_bandwidth BYTES
  * MEGABYTES-PER-SECOND". */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -18,21 +18,22 @@ static void require(bool holds, const char* call) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static struct sockaddr_in loopback(int port) {
+static struct sockaddr_in place_of(const char* host, int port) {
   struct sockaddr_in address = {0};
   address.sin_family = AF_INET;
   address.sin_port = htons((uint16_t)port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (inet_pton(AF_INET, host, &address.sin_addr) != 1)
+    give_up("raw_tcp takes an address of rank 0's host, of IP version 4");
   return address;
 }
 
-/* The connection between both ranks. */
-static int connected_socket(int rank) {
+/* The connection between both ranks, by address HOST of rank 0's. */
+static int connected_socket(int rank, const char* host) {
   const int one = 1;
   int port = 0, connection = socket(AF_INET, SOCK_STREAM, 0), listener = -1;
   require(connection >= 0, "socket");
   if (rank == 0) {
-    struct sockaddr_in address = loopback(0);
+    struct sockaddr_in address = place_of(host, 0);
     socklen_t bytes = sizeof address;
     listener = connection;
     require(bind(listener, (struct sockaddr*)&address, bytes) == 0, "bind");
@@ -46,7 +47,7 @@ static int connected_socket(int rank) {
     require(connection >= 0, "accept");
     close(listener);
   } else {
-    const struct sockaddr_in address = loopback(port);
+    const struct sockaddr_in address = place_of(host, port);
     require(connect(connection, (const struct sockaddr*)&address, sizeof address) == 0, "connect");
   }
   setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -103,30 +104,44 @@ static double raw_per_message(int connection, char* memory, size_t bytes, long w
   return (MPI_Wtime() - began) / (double)windows / raw_window;
 }
 
-void run_raw_tcp(int argc, char** argv) {
-  (void)argc, (void)argv;
-  require_ranks(2);
-  const size_t bytes_max = 4 << 20;
-  const int rank = world_rank(), connection = connected_socket(rank);
+static void print_latency(int connection, char* memory, size_t bytes, int rank) {
   const long trial = 20, rounds_min = 4, rounds_max = 20000;
   const double batch_seconds = 0.01;
+  raw_one_way(connection, memory, bytes, trial, rank);
+  const long rounds =
+      repetitions(batch_seconds, 2 * raw_one_way(connection, memory, bytes, trial, rank),
+                  rounds_min, rounds_max);
+  double latency[batches];
+  for (int i = 0; i < batches; ++i)
+    latency[i] = 1e6 * raw_one_way(connection, memory, bytes, rounds, rank);
+  if (rank == 0) printf("raw_latency %zu %.4f\n", bytes, median(latency, batches));
+}
+
+static void print_bandwidth(int connection, char* memory, size_t bytes, int rank) {
+  const long windows_min = 1, windows_max = 1000;
+  const double batch_seconds = 0.02;
+  raw_per_message(connection, memory, bytes, 1, rank);
+  const double once = raw_window * raw_per_message(connection, memory, bytes, 2, rank);
+  const long windows = repetitions(batch_seconds, once, windows_min, windows_max);
+  double bandwidth[batches];
+  for (int i = 0; i < batches; ++i)
+    bandwidth[i] = 1e-6 * (double)bytes / raw_per_message(connection, memory, bytes, windows, rank);
+  if (rank == 0) printf("raw_bandwidth %zu %.1f\n", bytes, median(bandwidth, batches));
+}
+
+void run_raw_tcp(int argc, char** argv) {
+  require_ranks(2);
+  const bool only_latency = has_argument(argc, argv, "latency");
+  const bool only_stream = has_argument(argc, argv, "stream");
+  const bool has_address = argc > (only_latency || only_stream ? 1 : 0);
+  const size_t bytes_max = 4 << 20;
+  const int rank = world_rank();
+  const int connection = connected_socket(rank, has_address ? argv[argc - 1] : "127.0.0.1");
   char* memory = allocate(bytes_max);
   memset(memory, 1, bytes_max);
   for (size_t bytes = 1; bytes <= bytes_max; bytes *= 2) {
-    raw_one_way(connection, memory, bytes, trial, rank);
-    const long rounds =
-        repetitions(batch_seconds, 2 * raw_one_way(connection, memory, bytes, trial, rank),
-                    rounds_min, rounds_max);
-    double latency[batches], bandwidth[batches];
-    for (int i = 0; i < batches; ++i)
-      latency[i] = 1e6 * raw_one_way(connection, memory, bytes, rounds, rank);
-    raw_per_message(connection, memory, bytes, 1, rank);
-    for (int i = 0; i < batches; ++i)
-      bandwidth[i] = (double)bytes / raw_per_message(connection, memory, bytes, 2, rank) / 1e6;
-    if (rank == 0) {
-      printf("raw_latency %zu %.4f\n", bytes, median(latency, batches));
-      printf("raw_bandwidth %zu %.1f\n", bytes, median(bandwidth, batches));
-    }
+    if (!only_stream) print_latency(connection, memory, bytes, rank);
+    if (!only_latency) print_bandwidth(connection, memory, bytes, rank);
   }
   close(connection);
   free(memory);
