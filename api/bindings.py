@@ -53,7 +53,7 @@ def _matches(pattern, function):
 
 
 def call_name(function):
-    return kinds.SAME_AS.get(function.base, function.base[len("MPI_"):].lower())
+    return kinds.SAME_AS.get(function.base, re.sub("^MPIX?_", "", function.base).lower())
 
 
 def is_handle_conversion(function):
@@ -152,7 +152,8 @@ class Binding:
         lengths |= {p.length[0] for p in parameters if isinstance(p.length, list)}
         for index, p in enumerate(parameters):
             self._parameter(p)
-            if p.name in lengths and p.direction == "in" and p.kind not in kinds.RAW:
+            if p.name in lengths and p.direction == "in" and p.kind not in kinds.RAW and \
+                    not self._is_unchecked(p):
                 self.body.take_back()
             if p.kind == "BUFFER" and not self.reduction:
                 self._buffer(p, parameters[index + 1:index + 3])
@@ -180,8 +181,14 @@ class Binding:
             self.body.names.insert(at, name)
             self.body.values.insert(at, value)
 
+    def _is_unchecked(self, p):
+        return p.name in kinds.UNCHECKED.get(self.function.base, ())
+
     def _parameter(self, p):
         if p.kind == "VARARGS":
+            return
+        if self._is_unchecked(p):
+            self.body.give(p.c_type + ("*" if p.is_array else ""), p.name, p.name)
             return
         if p.kind in kinds.HANDLES:
             self._handle(p)
@@ -417,7 +424,7 @@ class Binding:
 
     def _signature(self, names=None):
         prototype = self.function.prototype(names=names)
-        return wrap('extern "C" ' + prototype.replace(" MPI_", " PMPI_", 1) + " {")
+        return wrap('extern "C" ' + re.sub(" (MPIX?_)", r" P\1", prototype, count=1) + " {")
 
     def _conversion(self):
         kind = next(k for k in [self.function.return_kind, *(p.kind for p in
@@ -500,7 +507,7 @@ def render_header(chapter, functions, implemented):
 def render_error_names(constants):
     """error_class_name()."""
     cases = [f'    case {c.value}:\n      return "{c.name}";' for c in constants
-             if re.match(r"MPI_(T_)?ERR_(?!LASTCODE)", c.name)]
+             if re.match(r"MPIX?_(T_)?ERR_(?!LASTCODE)", c.name)]
     return "\n".join([
         BANNER, '#include "binding/call.hpp"', "", "namespace hawser::binding {", "",
         "const char* error_class_name(int error_class) {", "  switch (error_class) {", *cases,

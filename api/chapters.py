@@ -41,11 +41,17 @@ CHAPTERS = [
      r"Get_|Wtime|Wtick|Alloc_mem|Free_mem"),
 ]
 
+# The chapter of all functions beyond the standard (extensions.py).
+EXTENSIONS = "mitigation"
+
 _COMPILED = [(name, re.compile("MPI_(?:" + pattern + ")")) for name, _, pattern in CHAPTERS]
 TITLES = {name: title for name, title, _ in CHAPTERS}
+TITLES[EXTENSIONS] = "User-level failure mitigation"
 
 
 def chapter_of(function):
+    if function.base.startswith("MPIX_"):
+        return EXTENSIONS
     for name, pattern in _COMPILED:
         if pattern.match(function.base):
             return name

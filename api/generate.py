@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes include/mpi.h, src/binding/generated/ and docs/coverage.md.
+"""Writes include/mpi.h, include/mpi-ext.h, src/binding/generated/ and docs/coverage.md.
 
     python3 api/generate.py                 write them
     python3 api/generate.py --check         exit with 1 if a file on disk differs
@@ -13,6 +13,7 @@ import sys
 import bindings
 import chapters
 import coverage
+import extensions
 import header
 import standard
 
@@ -39,11 +40,15 @@ def render_all():
     implemented = read_implemented()
     files = {
         "include/mpi.h": header.render(functions, constants),
+        "include/mpi-ext.h": extensions.render_header(),
         "docs/coverage.md": coverage.render(functions, implemented),
-        f"{GENERATED}/error_names.cpp": bindings.render_error_names(constants),
+        f"{GENERATED}/error_names.cpp": bindings.render_error_names(
+            constants + extensions.CONSTANTS),
     }
-    for chapter, _, _ in chapters.CHAPTERS:
-        own = [f for f in functions if chapters.chapter_of(f) == chapter]
+    everything = functions + extensions.FUNCTIONS
+    implemented = implemented | {f.name for f in extensions.FUNCTIONS}
+    for chapter in chapters.TITLES:
+        own = [f for f in everything if chapters.chapter_of(f) == chapter]
         files[f"{GENERATED}/{chapter}.cpp"] = bindings.render_source(chapter, own, implemented)
         files[f"{GENERATED}/{chapter}.hpp"] = bindings.render_header(chapter, own, implemented)
     return files
@@ -58,7 +63,7 @@ def differing(files):
 
 
 def show(name):
-    for function in standard.read_functions():
+    for function in standard.read_functions() + extensions.FUNCTIONS:
         if function.name == name:
             print(bindings.make_binding(function).declaration())
             return 0

@@ -28,6 +28,10 @@ typedef struct {
 } MPI_Status;
 """
 
+# Of every header that is made here.
+PROFILING = "/* The profiling interface: the same functions under their other name. */"
+END = ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
+
 
 def _attribute_callbacks():
     rows = []
@@ -153,14 +157,8 @@ def render(functions, constants):
         TOOL_CALLBACKS,
         *_prototypes(functions, ""),
         "",
-        "/* The profiling interface: the same functions under their other name. */",
+        PROFILING,
         *_prototypes(functions, "P"),
-        "",
-        "#ifdef __cplusplus",
-        "}",
-        "#endif",
-        "",
-        "#endif",
-        "",
+        *END,
     ]
     return "\n".join(lines)

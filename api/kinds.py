@@ -82,6 +82,16 @@ RAW = {
     "STRING_2DARRAY",
 }
 
+# Arguments that matter at the root alone, or may be a null pointer: function -> those that the call
+# gets as they are, and looks at itself.
+UNCHECKED = {
+    "MPI_Comm_accept": {"port_name"},
+    "MPI_Comm_connect": {"port_name"},
+    "MPI_Comm_spawn": {"command", "argv", "maxprocs", "array_of_errcodes"},
+    "MPI_Comm_spawn_multiple": {"count", "array_of_commands", "array_of_argv",
+                                "array_of_maxprocs", "array_of_info", "array_of_errcodes"},
+}
+
 # Functions that may be called at any time (MPI-5.0 §11.4.1), as patterns after MPI_.
 ALWAYS_CALLABLE = (
     r"Initialized|Finalized|Init|Init_thread|Session_init|Get_version|Get_library_version"

@@ -58,7 +58,34 @@ int Job::run() {
   reap();
   settle();
   while (!settled_ || !(relay_.is_empty() || supervisor_.is_impatient())) wait();
-  return supervisor_.verdict() ? exit_code_of(*supervisor_.verdict()) : 0;
+  return supervisor_.verdict() ? exit_code_of(*supervisor_.verdict()) : spawned_code_;
+}
+
+/// The mpirun of a job that a rank has started has said itself what went wrong there.
+void Job::note_spawned_end(int status) {
+  constexpr int signal_base = 128;
+  if (spawned_code_ == 0)
+    spawned_code_ = WIFSIGNALED(status) ? signal_base + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Jobs that ranks have started run as long as they like, unless all is to end.
+std::vector<pid_t> Job::spared_children() const {
+  std::vector<pid_t> spared = foreign_children_;
+  if (!supervisor_.ends_all())
+    for (const pid_t launcher : segment_.spawned()) spared.push_back(launcher);
+  return spared;
+}
+
+bool Job::runs_spawned() const {
+  bool runs = false;
+  for (const pid_t launcher : segment_.spawned()) {
+    if (platform::start_time(launcher) != 0) {
+      runs = true;
+    } else {
+      segment_.strike_spawned(launcher);  // it had ended before we heard of it
+    }
+  }
+  return runs;
 }
 
 void Job::start() {
@@ -167,6 +194,7 @@ void Job::reap() {
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     const auto found = running_.find(pid);
     if (found == running_.end()) {
+      if (segment_.strike_spawned(pid)) note_spawned_end(status);
       notices_.orphan_ended(pid);
       continue;
     }
@@ -182,6 +210,7 @@ void Job::reap() {
     abort =
         Verdict{Verdict::Cause::aborted, record->index, record->code, std::move(record->sentence)};
   obey(supervisor_.ranks_ended(endings, abort, platform::monotonic_ns()));
+  for (const Verdict& death : supervisor_.take_passed_over()) relay_.say(sentence_about(death));
   // After the verdict: who hears of a death may abort for it.
   for (std::size_t i = 0; i < endings.size(); ++i) notices_.rank_ended(endings[i].rank, ended[i]);
 }
@@ -190,7 +219,7 @@ void Job::obey(const Supervisor::Orders& orders) {
   if (orders.signal != 0) {
     for (const auto& [pid, rank] : running_) send(-pid, orders.signal);
     if (running_.empty())
-      for (const pid_t pid : descendants(foreign_children_)) send(pid, orders.signal);
+      for (const pid_t pid : descendants(spared_children())) send(pid, orders.signal);
   }
   if (orders.stop_self) ::raise(SIGSTOP);
 }
@@ -199,10 +228,11 @@ void Job::settle() {
   if (settled_) return;
   if (!supervisor_.gave_up()) {
     if (supervisor_.running() > 0) return;
-    if (!descendants(foreign_children_).empty()) {
+    if (!descendants(spared_children()).empty()) {
       obey(supervisor_.orphans_left(platform::monotonic_ns()));
       return;
     }
+    if (runs_spawned()) return;
   }
   settled_ = true;
   relay_.finish();
@@ -212,11 +242,15 @@ void Job::settle() {
 
 std::string Job::sentence() const {
   const std::optional<Verdict>& verdict = supervisor_.verdict();
-  if (!verdict) return {};
-  if (verdict->rank >= pids_.size()) return sentence_of(*verdict, {});
-  const Program& program = options_.programs[options_.program_of(verdict->rank)];
-  return sentence_of(*verdict, name_of_rank(verdict->rank, program.command[0], pids_[verdict->rank],
-                                            platform::host_name()));
+  return !verdict || supervisor_.is_verdict_passed_over() ? std::string()
+                                                          : sentence_about(*verdict);
+}
+
+std::string Job::sentence_about(const Verdict& verdict) const {
+  if (verdict.rank >= pids_.size()) return sentence_of(verdict, {});
+  const Program& program = options_.programs[options_.program_of(verdict.rank)];
+  return sentence_of(verdict, name_of_rank(verdict.rank, program.command[0], pids_[verdict.rank],
+                                           platform::host_name()));
 }
 
 }  // namespace hawser::launcher

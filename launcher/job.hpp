@@ -42,9 +42,14 @@ class Job {
   void take_signals();
   void reap();
   void obey(const Supervisor::Orders& orders);
+  void note_spawned_end(int status);
+  /// Children that nothing is sent to.
+  [[nodiscard]] std::vector<pid_t> spared_children() const;
+  [[nodiscard]] bool runs_spawned() const;
   /// Once all ranks have ended: their orphans, their last output, the verdict.
   void settle();
   [[nodiscard]] std::string sentence() const;
+  [[nodiscard]] std::string sentence_about(const Verdict& verdict) const;
 
   const Options& options_;
   const bootstrap::JobSegment& segment_;
@@ -59,6 +64,7 @@ class Job {
   Relay relay_;
   std::unordered_map<pid_t, std::uint32_t> running_;  // rank by process
   std::vector<pid_t> pids_;                           // by rank, also of those that ended
+  int spawned_code_ = 0;                              // of the first job of a rank's that failed
   bool settled_ = false;
 };
 

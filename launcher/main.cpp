@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "bootstrap/job_segment.hpp"
+#include "launcher/detach.hpp"
 #include "launcher/job.hpp"
 #include "launcher/options.hpp"
 #include "launcher/parameters.hpp"
@@ -74,12 +75,18 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   using namespace hawser::launcher;
   open_standard_streams();
+  const Detachment detachment;
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto line = parse_command_line(arguments);
-  if (!line) return refuse(code_usage, line.error().sentence());
+  if (!line) {
+    detachment.report_exit(code_usage);
+    return refuse(code_usage, line.error().sentence());
+  }
   if (line->text) {
     std::fputs(line->text->c_str(), stdout);
     return 0;
   }
-  return run(line->options);
+  const int code = run(line->options);
+  detachment.report_exit(code);
+  return code;
 }

@@ -27,6 +27,7 @@ struct Texts {
   bool tag_output = false;
   bool verbose = false;
   bool keep_going = false;
+  std::string fault_tolerance;
   bool accepted = false;
 };
 
@@ -61,6 +62,9 @@ void declare_options(CLI::App& app, Texts& texts) {
   app.add_flag("-v,--verbose", texts.verbose, "Say where each rank runs");
   app.add_flag("--keep-going,--enable-recovery,--disable-auto-cleanup", texts.keep_going,
                "The others go on when a rank dies; operations with it fail");
+  app.add_option("--with-ft", texts.fault_tolerance,
+                 "The same, as Open MPI spells it: ulfm, mpi or yes; no: the opposite, as always")
+      ->type_name("KIND");
   app.add_option("--genv", texts.global_environment_pairs, "Set a variable for all programs")
       ->type_name("NAME VALUE")
       ->allow_extra_args(false);
@@ -129,6 +133,13 @@ Result<BindTo> parse_bind_to(const std::string& text) {
   return refuse(fmt::format("--bind-to is '{}', not 'core' or 'none'", text));
 }
 
+/// Whether --with-ft asks for the others to go on.
+Result<bool> parse_fault_tolerance(const std::string& text) {
+  if (text == "ulfm" || text == "mpi" || text == "yes") return true;
+  if (text == "no" || text == "none") return false;
+  return refuse(fmt::format("--with-ft is '{}', not 'ulfm', 'mpi', 'yes' or 'no'", text));
+}
+
 Result<void> check_name(std::string_view option, std::string_view name) {
   if (!name.empty() && name.find('=') == std::string_view::npos) return {};
   return refuse(fmt::format("{} needs a name of a variable, not '{}'", option, name));
@@ -165,6 +176,11 @@ Result<void> add_job_options(const Texts& texts, Options& options) {
   options.tag_output |= texts.tag_output;
   options.keep_going |= texts.keep_going;
   options.verbose |= texts.verbose;
+  if (!texts.fault_tolerance.empty()) {
+    const Result<bool> goes_on = parse_fault_tolerance(texts.fault_tolerance);
+    if (!goes_on) return Error(goes_on.error());
+    options.keep_going |= *goes_on;
+  }
   if (!texts.bind_to.empty()) {
     const Result<BindTo> bind_to = parse_bind_to(texts.bind_to);
     if (!bind_to) return Error(bind_to.error());

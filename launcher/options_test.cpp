@@ -36,6 +36,14 @@ TEST(CommandLine, EverySpellingOfTheNumberOfProcesses) {
   EXPECT_EQ(parsed("p").programs.at(0).processes, 1U);
 }
 
+TEST(CommandLine, EverySpellingOfGoingOnAfterADeath) {
+  for (const char* text : {"--keep-going p", "--enable-recovery p", "-disable-auto-cleanup p",
+                           "--with-ft ulfm p", "--with-ft=mpi p", "-with-ft yes p"})
+    EXPECT_TRUE(parsed(text).keep_going) << text;
+  for (const char* text : {"p", "--with-ft no p"}) EXPECT_FALSE(parsed(text).keep_going) << text;
+  EXPECT_NE(refusal("--with-ft perhaps p").find("perhaps"), std::string::npos);
+}
+
 TEST(CommandLine, WhatFollowsTheProgramIsTheProgramsOwn) {
   EXPECT_EQ(parsed("-n 2 p -n 4 --tag-output -- x").programs.at(0).command,
             (Words{"p", "-n", "4", "--tag-output", "--", "x"}));

@@ -49,6 +49,9 @@ Supervisor::Orders Supervisor::ranks_ended(std::span<const Ending> endings,
   if (!verdict) return {};
   if (on_death_ == OnDeath::go_on && !abort) {
     if (!passed_over_) passed_over_ = std::move(verdict);
+    for (const Ending& ending : endings)
+      if (std::optional<Verdict> death = verdict_of(ending, forwarded_signal_))
+        untold_.push_back(*std::move(death));
     return {};
   }
   return failed(*std::move(verdict), now_ns);
@@ -93,6 +96,12 @@ Supervisor::Orders Supervisor::signalled(int signal, std::uint64_t now_ns) {
     default:
       return {signal};
   }
+}
+
+bool Supervisor::ends_all() const {
+  const bool was_asked = forwarded_signal_ == SIGINT || forwarded_signal_ == SIGTERM ||
+                         forwarded_signal_ == SIGHUP || forwarded_signal_ == SIGQUIT;
+  return verdict_.has_value() || was_asked;
 }
 
 Supervisor::Orders Supervisor::failed(Verdict verdict, std::uint64_t now_ns) {

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "launcher/verdict.hpp"
 
@@ -68,6 +70,12 @@ class Supervisor {
   [[nodiscard]] const std::optional<Verdict>& verdict() const {
     return verdict_ ? verdict_ : passed_over_;
   }
+  /// Whatever stems from the job shall end, also jobs that its ranks have started.
+  [[nodiscard]] bool ends_all() const;
+  /// Deaths since the last call that ended nobody else.
+  [[nodiscard]] std::vector<Verdict> take_passed_over() { return std::exchange(untold_, {}); }
+  /// The verdict is one of those: it has been told.
+  [[nodiscard]] bool is_verdict_passed_over() const { return !verdict_; }
   /// The user does not want to wait, not even for output to be written.
   [[nodiscard]] bool is_impatient() const { return impatient_; }
   /// Processes survive SIGKILL (the kernel holds them): leave without them.
@@ -93,6 +101,7 @@ class Supervisor {
   bool orphans_told_ = false;
   std::optional<Verdict> verdict_;
   std::optional<Verdict> passed_over_;  // the first death that ended nobody else
+  std::vector<Verdict> untold_;         // all such deaths since they were asked for
 };
 
 }  // namespace hawser::launcher

@@ -69,6 +69,20 @@ TEST(Supervisor, WhereTheOthersGoOnADeathIsAVerdictAlone) {
   EXPECT_EQ(supervisor.verdict()->cause, Cause::aborted);
 }
 
+TEST(Supervisor, WhereTheOthersGoOnEachDeathIsToldOnce) {
+  Supervisor supervisor(1000 * ms, Verdict{Cause::timed_out}, {}, Supervisor::OnDeath::go_on);
+  for (int rank = 0; rank < 4; ++rank) supervisor.rank_started();
+  supervisor.ranks_ended(std::vector{killed(1, SIGKILL), exited(0, 0), killed(2, SIGSEGV)}, {}, 1);
+  const std::vector<Verdict> deaths = supervisor.take_passed_over();
+  ASSERT_EQ(deaths.size(), 2U);
+  EXPECT_EQ(deaths[0].rank, 1U);
+  EXPECT_EQ(deaths[1].value, SIGSEGV);
+  EXPECT_TRUE(supervisor.take_passed_over().empty());
+  EXPECT_TRUE(supervisor.is_verdict_passed_over());
+  supervisor.time_passed(1000 * ms);
+  EXPECT_FALSE(supervisor.is_verdict_passed_over());
+}
+
 TEST(Supervisor, WhereTheOthersGoOnTimeStillEndsThem) {
   Supervisor supervisor(1000 * ms, Verdict{Cause::timed_out}, {}, Supervisor::OnDeath::go_on);
   for (int rank = 0; rank < 2; ++rank) supervisor.rank_started();

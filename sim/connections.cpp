@@ -52,7 +52,7 @@ bool Connections::claim_room(PairNumber pair) {
   }
   if (random_.one_in(network_.settings().no_room_one_in)) {
     network_.scheduler().after(random_.below(1000),
-                               [this, owner = sender.owner] { network_.scheduler().wake(owner); });
+                               [this, owner = sender.owner] { network_.wake(owner); });
     return false;
   }
   ++sender.slots_used;
@@ -63,7 +63,7 @@ void Connections::free_room(PairNumber pair) {
   QueuePair* const sender = find(pair);
   if (sender == nullptr) return;
   --sender->slots_used;
-  network_.scheduler().wake(sender->owner);
+  network_.wake(sender->owner);
 }
 
 void Connections::send(PairNumber pair, Arrival arrival) {
@@ -88,7 +88,10 @@ void Connections::send(PairNumber pair, Arrival arrival) {
 }
 
 void Connections::maybe_break(PairNumber pair, std::uint64_t delay_ns) {
-  if (!random_.one_in(network_.settings().connection_broken_one_in)) return;
+  const QueuePair& sender = *find(pair);
+  if (network_.is_carrying(sender.owner, sender.peer_process) &&
+      !random_.one_in(network_.settings().connection_broken_one_in))
+    return;
   // What arrives until then is not lost.
   network_.scheduler().after(random_.below(2 * delay_ns + 1), [this, pair] { cut(pair); });
 }
@@ -122,7 +125,15 @@ void Connections::deliver(PairNumber from, Arrival arrival) {
   arrival.pair = sender->peer;
   arrival.senders_pair = from;
   network_.put_into_mailbox(receiver->owner, std::move(arrival));
-  network_.scheduler().wake(sender->owner);
+  network_.wake(sender->owner);
+}
+
+void Connections::cut_all_of(std::uint32_t port) {
+  std::vector<PairNumber> cut_off;
+  for (const auto& [number, queue_pair] : pairs_)
+    if (queue_pair.is_open && (queue_pair.owner == port || queue_pair.peer_process == port))
+      cut_off.push_back(number);
+  for (const PairNumber pair : cut_off) cut(pair);
 }
 
 bool Connections::is_idle(PairNumber pair) const { return find(pair)->on_their_way == 0; }

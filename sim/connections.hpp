@@ -63,6 +63,11 @@ class Connections {
   /// Nothing of what the peer of PAIR has started copies anything any more.
   void stop(PairNumber pair);
 
+  /// The connection of PAIR ends for both sides.
+  void cut(PairNumber pair);
+  /// All those with an end at PORT that are open; what is not yet hears nothing of it.
+  void cut_all_of(std::uint32_t port);
+
   /// Nothing that was sent by PAIR is on its way.
   [[nodiscard]] bool is_idle(PairNumber pair) const;
 
@@ -93,8 +98,6 @@ class Connections {
   [[nodiscard]] const QueuePair* find(PairNumber pair) const;
   [[nodiscard]] std::uint64_t arrival_ns(QueuePair& sender, const Arrival& arrival);
   void deliver(PairNumber from, Arrival arrival);
-  /// The connection of PAIR ends for both sides.
-  void cut(PairNumber pair);
   /// What is sent now, for DELAY_NS, may be the last.
   void maybe_break(PairNumber pair, std::uint64_t delay_ns);
   void mark_broken(PairNumber pair, QueuePair& queue_pair);

@@ -93,7 +93,9 @@ void Crossings::leave(std::uint32_t sender, std::uint32_t receiver, const Direct
   tell(sender, receiver, {News::Kind::ended, !is_refused, message.token, {}});
   if (is_refused) return;
   // Datagrams behind one that is lost find no place.
-  if (random_.one_in(network_.settings().datagram_lost_one_in)) part->resize(part->size() / 2);
+  if (!network_.is_carrying(sender, receiver) ||
+      random_.one_in(network_.settings().datagram_lost_one_in))
+    part->resize(part->size() / 2);
   network_.scheduler().after(draw_delay_ns(), [this, clear, part] { come(clear, *part); });
 }
 

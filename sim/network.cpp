@@ -41,7 +41,51 @@ NetworkSettings NetworkSettings::draw(Random& random) {
   settings.crossing_part_bytes = std::uint64_t{128} << random.below(8);
   settings.crossing_timeout_ns = std::uint64_t{1000} << random.below(12);
   settings.crossing_refused_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(2, 20);
+  if (settings.has_datagrams && random.one_in(2))
+    settings.rails = random.between<std::uint8_t>(2, 3);
   return settings;
+}
+
+void NetworkSettings::draw_failures(Random& random, std::uint32_t processes) {
+  if (rails == 1 || random.one_in(4)) return;
+  constexpr std::uint64_t failures_max = 4;
+  for (std::uint64_t left = 1 + random.below(failures_max); left > 0; --left)
+    port_failures.push_back({.process = random.between<std::uint32_t>(0, processes - 1),
+                             .rail = static_cast<std::uint8_t>(random.below(rails)),
+                             .at_ns = random.below(std::uint64_t{1000} << random.below(12)),
+                             .for_ns = 1 + random.below(std::uint64_t{1000} << random.below(12)),
+                             .is_told = random.one_in(2)});
+}
+
+Network::Network(Scheduler& scheduler, const NetworkSettings& settings, std::uint64_t seed,
+                 std::uint32_t processes)
+    : scheduler_(scheduler),
+      settings_(settings),
+      processes_(processes),
+      random_(seed, 2),
+      mailboxes_(std::size_t{processes} * settings.rails),
+      linked_(mailboxes_.size()),
+      is_dead_(mailboxes_.size()),
+      is_down_(mailboxes_.size()),
+      connections_(*this, seed),
+      crossings_(*this, seed) {
+  for (const PortFailure& failure : settings_.port_failures) {
+    scheduler_.after(failure.at_ns, [this, &failure] { set_port(failure, false); });
+    scheduler_.after(failure.at_ns + failure.for_ns, [this, &failure] { set_port(failure, true); });
+  }
+}
+
+/// A port may fail twice at a time: then it is up again after the first of them.
+void Network::set_port(const PortFailure& failure, bool is_up) {
+  const std::uint32_t port = port_of(failure.process, failure.rail);
+  if (is_closed(port)) return;
+  scheduler_.note("port {} of {} changes, up: {}", failure.rail, failure.process, is_up);
+  if (!is_up) ++(failure.is_told ? probes_.ports_failed : probes_.ports_failed_silently);
+  is_down_[port] = !is_up;
+  if (!is_up) connections_.cut_all_of(port);
+  if (failure.is_told)
+    put_into_mailbox(port, {port, is_up ? Parcel::port_up : Parcel::port_down, ChannelKind::ud_send,
+                            nullptr, 0});
 }
 
 Arrival Mailbox::take() {
@@ -66,38 +110,41 @@ void Mailbox::drop_front(std::uint32_t peer, ChannelKind kind) {
   arrivals_.erase(find_front(peer, kind));
 }
 
-void Network::close(std::uint32_t process) {
-  Mailbox& mailbox = mailboxes_[process];
+void Network::close(std::uint32_t port) {
+  Mailbox& mailbox = mailboxes_[port];
   mailbox.closed_ = true;
   mailbox.arrivals_.clear();
-  crossings_.forget(process);
+  crossings_.forget(port);
   wake_refused(mailbox);
 }
 
 void Network::bury(std::uint32_t process) {
   if (is_closed(process)) return;
   ++probes_.deaths;
-  close(process);
-  is_dead_[process] = true;
-  for (const std::uint32_t peer : linked_[process]) announce_death(process, peer);
+  for (std::uint8_t rail = 0; rail < settings_.rails; ++rail) {
+    const std::uint32_t port = port_of(process, rail);
+    close(port);
+    is_dead_[port] = true;
+    for (const std::uint32_t peer : linked_[port]) announce_death(port, peer);
+  }
 }
 
-void Network::note_link(std::uint32_t process, std::uint32_t peer) {
-  if (linked_[peer].insert(process).second && is_dead_[peer]) announce_death(peer, process);
+void Network::note_link(std::uint32_t port, std::uint32_t peer) {
+  if (linked_[peer].insert(port).second && is_dead_[peer]) announce_death(peer, port);
 }
 
-void Network::announce_death(std::uint32_t process, std::uint32_t to) {
-  scheduler_.after(random_.below(settings_.death_noticed_ns_max), [this, process, to] {
+void Network::announce_death(std::uint32_t port, std::uint32_t to) {
+  scheduler_.after(random_.below(settings_.death_noticed_ns_max), [this, port, to] {
     if (is_closed(to)) return;
     ++probes_.deaths_noticed;
-    send_control(process, to, Parcel::lost);
+    send_control(port, to, Parcel::lost);
   });
 }
 
 void Network::count_restless_handshakes(int more) {
   restless_handshakes_ += static_cast<std::size_t>(more);
   if (restless_handshakes_ > 0) return;
-  for (std::size_t process = 0; process < mailboxes_.size(); ++process) scheduler_.wake(process);
+  for (std::uint32_t process = 0; process < processes_; ++process) scheduler_.wake(process);
 }
 
 bool Network::claim_room(std::uint32_t from, std::uint32_t to, ChannelKind kind) {
@@ -110,11 +157,11 @@ bool Network::claim_room(std::uint32_t from, std::uint32_t to, ChannelKind kind)
       used == (kind == ChannelKind::ring ? settings_.ring_slots : settings_.queue_slots);
   if (full) {
     ++probes_.full;
-    if (!settings_.forgets_refused) mailbox.refused_.push_back(from);
+    if (!settings_.forgets_refused) mailbox.refused_.push_back(process_of(from));
     return false;
   }
   if (random_.one_in(settings_.no_room_one_in)) {
-    scheduler_.after(random_.below(1000), [this, from] { scheduler_.wake(from); });
+    scheduler_.after(random_.below(1000), [this, from] { wake(from); });
     return false;
   }
   ++used;
@@ -171,6 +218,10 @@ std::uint64_t Network::draw_delay_ns(ChannelKind kind) {
 
 void Network::send_datagram(std::uint32_t from, std::uint32_t to, Parcel parcel,
                             std::span<const std::byte> data) {
+  if (!is_carrying(from, to)) {
+    ++probes_.lost_at_ports;
+    return;
+  }
   if (random_.one_in(settings_.datagram_lost_one_in)) {
     ++probes_.datagrams_lost;
     scheduler_.note("it is lost");
@@ -233,7 +284,7 @@ void Network::put_into_mailbox(std::uint32_t to, Arrival arrival) {
     ++mailbox.queue_slots_used_;
   }
   mailbox.arrivals_.push_back(std::move(arrival));
-  scheduler_.wake(to);
+  wake(to);
 }
 
 }  // namespace hawser::sim

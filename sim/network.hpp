@@ -35,6 +35,15 @@ struct Death {
   std::uint64_t at_ns = 0;
 };
 
+/// A port that carries nothing for a while.
+struct PortFailure {
+  std::uint32_t process = 0;
+  std::uint8_t rail = 0;
+  std::uint64_t at_ns = 0;
+  std::uint64_t for_ns = 0;
+  bool is_told = false;  // its process hears of it
+};
+
 /// How a network behaves.
 struct NetworkSettings {
   std::array<std::uint64_t, transport::channel_kind_count> delay_ns_max{};
@@ -61,6 +70,8 @@ struct NetworkSettings {
   std::uint64_t crossing_part_bytes = 1;
   std::uint64_t crossing_timeout_ns = 1;
   std::uint64_t crossing_refused_one_in = 0;  // parts, by the sender's adapter
+  std::uint8_t rails = 1;                     // of datagrams
+  std::vector<PortFailure> port_failures;
   std::optional<Death> death;
   // Planted by tests of the simulator:
   std::optional<std::uint64_t> lost_frame;   // the frame of this number vanishes
@@ -68,6 +79,8 @@ struct NetworkSettings {
   bool forgets_refused = false;              // nobody is told when there is room again
 
   static NetworkSettings draw(Random& random);
+  /// What fails, in a job of PROCESSES with several rails.
+  void draw_failures(Random& random, std::uint32_t processes);
 };
 
 /// What travels.
@@ -86,6 +99,8 @@ enum class Parcel : std::uint8_t {
   broken,           // of one's own
   operation_ended,  // of one's own
   crossing,         // what became of a message without copies
+  port_down,        // one's own
+  port_up,
   lost
 };
 
@@ -123,37 +138,42 @@ class Mailbox {
   bool closed_ = false;
 };
 
+/// Each process has a port at each rail, with a mailbox of its own: unless it says otherwise, what
+/// sends and receives here is a port.
 class Network {
  public:
   /// Process INDEX of the job runs on the fiber of this number.
   Network(Scheduler& scheduler, const NetworkSettings& settings, std::uint64_t seed,
-          std::uint32_t processes)
-      : scheduler_(scheduler),
-        settings_(settings),
-        random_(seed, 2),
-        mailboxes_(processes),
-        linked_(processes),
-        is_dead_(processes),
-        connections_(*this, seed),
-        crossings_(*this, seed) {}
+          std::uint32_t processes);
+
+  [[nodiscard]] std::uint32_t port_of(std::uint32_t process, std::uint8_t rail) const {
+    return rail * processes_ + process;
+  }
+  [[nodiscard]] std::uint32_t process_of(std::uint32_t port) const { return port % processes_; }
+  /// The process at PORT looks again.
+  void wake(std::uint32_t port) { scheduler_.wake(process_of(port)); }
+  /// Neither of these ports is down.
+  [[nodiscard]] bool is_carrying(std::uint32_t port, std::uint32_t peer) const {
+    return !is_down_[port] && !is_down_[peer];
+  }
 
   [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] const NetworkSettings& settings() const { return settings_; }
   [[nodiscard]] NetworkProbes& probes() { return probes_; }
-  [[nodiscard]] Mailbox& mailbox(std::uint32_t process) { return mailboxes_[process]; }
+  [[nodiscard]] Mailbox& mailbox(std::uint32_t port) { return mailboxes_[port]; }
   [[nodiscard]] Connections& connections() { return connections_; }
   [[nodiscard]] Crossings& crossings() { return crossings_; }
   [[nodiscard]] HeldMemories& held_memories() { return held_memories_; }
 
   /// Nothing arrives any more; what is sent to it goes nowhere.
-  void close(std::uint32_t process);
-  [[nodiscard]] bool is_closed(std::uint32_t process) const { return mailboxes_[process].closed_; }
-  /// PROCESS has died; whoever has a link to it hears of it.
+  void close(std::uint32_t port);
+  [[nodiscard]] bool is_closed(std::uint32_t port) const { return mailboxes_[port].closed_; }
+  /// PROCESS, whose number this is, has died; whoever has a link to it hears of it.
   void bury(std::uint32_t process);
-  [[nodiscard]] bool is_dead(std::uint32_t process) const { return is_dead_[process]; }
-  /// PROCESS has a link to PEER from now on.
-  void note_link(std::uint32_t process, std::uint32_t peer);
+  [[nodiscard]] bool is_dead(std::uint32_t port) const { return is_dead_[port]; }
+  /// PORT has a link to PEER from now on.
+  void note_link(std::uint32_t port, std::uint32_t peer);
 
   /// Whether a frame from FROM to TO finds room; if not, FROM is woken when it may.
   bool claim_room(std::uint32_t from, std::uint32_t to, ChannelKind kind);
@@ -184,15 +204,19 @@ class Network {
 
   [[nodiscard]] std::uint64_t draw_delay_ns(ChannelKind kind);
   void deliver_at(std::uint64_t time_ns, std::uint32_t to, Arrival arrival);
-  void announce_death(std::uint32_t process, std::uint32_t to);
+  void announce_death(std::uint32_t port, std::uint32_t to);
+  void set_port(const PortFailure& failure, bool is_up);
   void wake_refused(Mailbox& mailbox);
 
   Scheduler& scheduler_;
   const NetworkSettings settings_;
+  const std::uint32_t processes_;
   Random random_;
+  // By port:
   std::vector<Mailbox> mailboxes_;
-  std::vector<std::set<std::uint32_t>> linked_;  // by process: those that have a link to it
+  std::vector<std::set<std::uint32_t>> linked_;  // those that have a link to it
   std::vector<bool> is_dead_;
+  std::vector<bool> is_down_;
   Connections connections_;
   Crossings crossings_;
   HeldMemories held_memories_;

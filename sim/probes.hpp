@@ -45,7 +45,13 @@ struct NetworkProbes {
   std::uint64_t copies_kept = 0;      // processes that kept frames which their channels did not
   std::uint64_t crossings = 0;        // messages without copies that came as a whole
   std::uint64_t crossings_refused = 0;
-  std::uint64_t crossings_failed = 0;  // something of them was lost, or late
+  std::uint64_t crossings_failed = 0;       // something of them was lost, or late
+  std::uint64_t rails_joined = 0;           // links by another rail than the first
+  std::uint64_t ports_failed = 0;           // and their process was told
+  std::uint64_t ports_failed_silently = 0;  // or not
+  std::uint64_t lost_at_ports = 0;          // datagrams
+  std::uint64_t copied_to_rails = 0;        // frames that another rail keeps
+  std::uint64_t frames_by_rails = 0;        // other than the first
   std::uint64_t deaths = 0;
   std::uint64_t deaths_noticed = 0;  // by a peer
   std::uint64_t links_lost = 0;      // planted
@@ -95,6 +101,12 @@ inline constexpr std::array network_probes = {
     NetworkProbe{"messages without copies", &NetworkProbes::crossings},
     NetworkProbe{"messages without copies refused", &NetworkProbes::crossings_refused},
     NetworkProbe{"messages without copies given up", &NetworkProbes::crossings_failed},
+    NetworkProbe{"links by a further rail", &NetworkProbes::rails_joined},
+    NetworkProbe{"frames by a further rail", &NetworkProbes::frames_by_rails},
+    NetworkProbe{"ports failed, and their process told", &NetworkProbes::ports_failed},
+    NetworkProbe{"ports failed silently", &NetworkProbes::ports_failed_silently},
+    NetworkProbe{"datagrams lost at ports", &NetworkProbes::lost_at_ports},
+    NetworkProbe{"frames copied to another rail", &NetworkProbes::copied_to_rails},
     NetworkProbe{"deaths", &NetworkProbes::deaths},
     NetworkProbe{"deaths noticed", &NetworkProbes::deaths_noticed},
 };

@@ -77,6 +77,10 @@ class SimConnection {
   void ask_for_fast_path();
   void give_back_fast_path();
   void recall_fast_path() { tell(Parcel::recall); }
+  /// What it carries may be lost.
+  void break_now() {
+    if (is_open()) network_.connections().cut(pair_);
+  }
 
   /// Frames can be sent by it.
   [[nodiscard]] bool is_open() const;

@@ -1,5 +1,7 @@
 #include "sim/sim_transport.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -49,15 +51,18 @@ ChannelKind kind_of_frames(ChannelKind kind) {
 
 }  // namespace
 
-SimLink::SimLink(Network& network, transport::Sink& sink, Holdings& holdings, std::uint32_t self,
-                 std::uint32_t peer)
+SimLink::SimLink(Network& network, transport::Sink& sink, Holdings& holdings, transport::Rail by,
+                 const bool& is_up, std::uint32_t self, std::uint32_t peer)
     : network_(network),
       sink_(sink),
+      rail_(by),
+      is_up_(is_up),
       self_(self),
       peer_(peer),
       connection_(network, sink, *this, holdings, self, peer) {
   earnable_.add(network.settings().has_datagrams ? ChannelKind::rc_send : ChannelKind::ring);
   network.note_link(self, peer);
+  if (by.number > 0) ++network.probes().rails_joined;
 }
 
 SimLink::~SimLink() {
@@ -111,6 +116,7 @@ void SimLink::commit(ChannelKind kind) {
 }
 
 void SimLink::dispatch(ChannelKind kind, std::span<const std::byte> frame) {
+  if (rail_.number > 0) ++network_.probes().frames_by_rails;
   auto copy = std::make_unique<std::byte[]>(frame.size());
   std::ranges::copy(frame, copy.get());
   if (is_connected(kind)) {
@@ -140,6 +146,17 @@ Link::Resent SimLink::resend(ChannelKind kind, std::byte* frame, std::size_t byt
   }
   ++network_.probes().datagrams_sent_again;
   dispatch(ChannelKind::ud_send, {frame, bytes});
+  return Resent::sent;
+}
+
+bool SimLink::is_under_way(std::byte* frame) const {
+  const Connections::PairNumber pair = kept_.at(frame).pair;
+  return pair != Connections::none && connection_.carries(pair);
+}
+
+Link::Resent SimLink::send_copy(std::span<const std::byte> frame) {
+  ++network_.probes().copied_to_rails;
+  dispatch(ChannelKind::ud_send, frame);
   return Resent::sent;
 }
 
@@ -283,11 +300,17 @@ bool SimLink::send_cleared(const transport::DirectMessage& message,
   return network_.crossings().send(self_, peer_, message, clearance);
 }
 
-SimTransport::SimTransport(Network& network, const Identity& self, transport::Sink& sink,
-                           const channel::PolicySettings& limits)
-    : network_(network), self_(self), sink_(sink), holdings_(network.scheduler(), limits) {}
+SimTransport::SimTransport(Network& network, const Identity& self, std::uint8_t rail,
+                           transport::Sink& sink, const channel::PolicySettings& limits)
+    : network_(network),
+      self_(self),
+      rail_(network.settings().rails > 1 ? transport::Rail{"sim", rail} : transport::Rail{}),
+      name_(rail == 0 ? "sim" : fmt::format("sim.{}", rail)),
+      port_(network.port_of(self.index, rail)),
+      sink_(sink),
+      holdings_(network.scheduler(), limits) {}
 
-SimTransport::~SimTransport() { network_.close(self_.index); }
+SimTransport::~SimTransport() { network_.close(port_); }
 
 Result<std::span<const std::byte>> SimTransport::address() {
   return std::as_bytes(std::span(&self_.index, 1));
@@ -295,7 +318,9 @@ Result<std::span<const std::byte>> SimTransport::address() {
 
 SimLink& SimTransport::link_to(std::uint32_t peer) {
   std::unique_ptr<SimLink>& link = links_[peer];
-  if (!link) link = std::make_unique<SimLink>(network_, sink_, holdings_, self_.index, peer);
+  if (!link)
+    link = std::make_unique<SimLink>(network_, sink_, holdings_, rail_, is_up_, port_,
+                                     network_.port_of(peer, rail_.number));
   return *link;
 }
 
@@ -303,13 +328,13 @@ Result<Link*> SimTransport::connect(const Identity& peer, std::span<const std::b
   HAWSER_ASSERT(address.size() == sizeof(peer.index) &&
                 std::memcmp(address.data(), &peer.index, sizeof(peer.index)) == 0);
   SimLink& link = link_to(peer.index);
-  if (link.is_lost_) return base::Error(base::ErrorClass::proc_aborted, "it has ended");
+  if (link.is_lost_) return base::Error(base::ErrorClass::proc_failed, "it has ended");
   link.announced_ = true;
   if (network_.settings().has_datagrams) {
     add_datagrams(link);
     return &link;
   }
-  if (link.channels().empty()) network_.send_control(self_.index, peer.index, Parcel::hello);
+  if (link.channels().empty()) network_.send_control(port_, link.peer_, Parcel::hello);
   return &link;
 }
 
@@ -317,7 +342,7 @@ bool SimTransport::progress() {
   network_.scheduler().maybe_pause(network_.settings().preempted_one_in);
   constexpr int arrivals_per_poll_max = 32;
   const int limit = network_.random().between(1, arrivals_per_poll_max);
-  Mailbox& mailbox = network_.mailbox(self_.index);
+  Mailbox& mailbox = network_.mailbox(port_);
   int taken = 0;
   for (; taken < limit && !mailbox.is_empty(); ++taken) handle(mailbox.take());
   bool moved = taken > 0;
@@ -354,12 +379,16 @@ void SimTransport::add_datagrams(SimLink& link) const {
 void SimTransport::open_datagrams(SimLink& link) {
   link.announced_ = true;
   add_datagrams(link);
-  sink_.on_link(link, {self_.job, link.peer_, self_.epoch});
+  sink_.on_link(link, identity_of(link));
   sink_.on_channels_changed(link);
 }
 
 void SimTransport::handle(const Arrival& arrival) {
-  SimLink& link = link_to(arrival.from);
+  if (arrival.parcel == Parcel::port_down || arrival.parcel == Parcel::port_up) {
+    set_up(arrival.parcel == Parcel::port_up);
+    return;
+  }
+  SimLink& link = link_to(network_.process_of(arrival.from));
   if (arrival.parcel == Parcel::crossing) {
     handle_crossing(link, arrival);
     return;
@@ -367,6 +396,12 @@ void SimTransport::handle(const Arrival& arrival) {
   const bool is_frame = arrival.parcel == Parcel::frame;
   if (!link.is_lost_) handle(link, arrival);
   if (is_frame) link.free_room(arrival.kind, arrival.senders_pair);
+}
+
+void SimTransport::set_up(bool is_up) {
+  if (std::exchange(is_up_, is_up) == is_up) return;
+  for (const auto& [peer, link] : links_)
+    if (link->announced_ && !link->is_lost_) sink_.on_link_state(*link);
 }
 
 /// Of our own memory: it matters also if the peer is lost.
@@ -418,11 +453,11 @@ void SimTransport::handle(SimLink& link, const Arrival& arrival) {
 
 void SimTransport::handle_hello(SimLink& link) {
   if (!std::exchange(link.announced_, true)) {
-    sink_.on_link(link, {self_.job, link.peer_, self_.epoch});
+    sink_.on_link(link, identity_of(link));
   } else {
     ++network_.probes().crossed_connects;
   }
-  network_.send_control(self_.index, link.peer_, Parcel::welcome);
+  network_.send_control(port_, link.peer_, Parcel::welcome);
   attach(link);
 }
 
@@ -435,11 +470,11 @@ void SimTransport::handle_notice(SimLink& link, Parcel parcel, ChannelKind kind)
   switch (parcel) {
     case Parcel::ask:
       if (!sink_.on_channel_asked(link, kind)) {
-        network_.send_control(self_.index, link.peer_, Parcel::refuse);
+        network_.send_control(port_, link.peer_, Parcel::refuse);
         return;
       }
       link.set_incoming(kind, true);
-      network_.send_control(self_.index, link.peer_, Parcel::grant);
+      network_.send_control(port_, link.peer_, Parcel::grant);
       return;
     case Parcel::grant:
       ++network_.probes().rings_granted;

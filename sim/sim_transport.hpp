@@ -5,12 +5,14 @@
 //
 // Both sides may connect at once; a peer's first frames may come before the answer to our hello; a
 // question for a ring may be refused, and a copy stopped in mid-message.
+// There may be several rails of datagrams: a transport for each.
 // Ownership: owns its links; borrows the network, which it leaves at its end.
 // Threads:   one.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "sim/network.hpp"
@@ -24,8 +26,10 @@ using base::Result;
 
 class SimLink final : public transport::Link {
  public:
-  SimLink(Network& network, transport::Sink& sink, Holdings& holdings, std::uint32_t self,
-          std::uint32_t peer);
+  /// From port SELF of the network, of rail BY, to port PEER. IS_UP: whether SELF is, as far as its
+  /// process knows.
+  SimLink(Network& network, transport::Sink& sink, Holdings& holdings, transport::Rail by,
+          const bool& is_up, std::uint32_t self, std::uint32_t peer);
   ~SimLink() override;
 
   [[nodiscard]] transport::ChannelSet possible_channels() const override;
@@ -35,10 +39,15 @@ class SimLink final : public transport::Link {
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;
   bool recall(ChannelKind kind) override;
+  [[nodiscard]] transport::Rail rail() const override { return rail_; }
+  [[nodiscard]] bool is_up() const override { return is_up_; }
+  void break_connection() override { connection_.break_now(); }
   [[nodiscard]] bool may_lose_frames() const override;
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
   Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes,
                 bool may_be_damaged) override;
+  [[nodiscard]] bool is_under_way(std::byte* frame) const override;
+  Resent send_copy(std::span<const std::byte> frame) override;
   void release(ChannelKind kind, std::byte* frame) override;
   [[nodiscard]] bool is_away() const override;
   std::span<const std::byte> front(ChannelKind kind) override;
@@ -84,6 +93,8 @@ class SimLink final : public transport::Link {
 
   Network& network_;
   transport::Sink& sink_;
+  const transport::Rail rail_;
+  const bool& is_up_;
   const std::uint32_t self_;
   const std::uint32_t peer_;
   bool announced_ = false;  // the sink knows of it
@@ -98,11 +109,12 @@ class SimLink final : public transport::Link {
 class SimTransport final : public transport::Transport {
  public:
   /// LIMITS: those of the channels that are earned.
-  SimTransport(Network& network, const Identity& self, transport::Sink& sink,
+  SimTransport(Network& network, const Identity& self, std::uint8_t rail, transport::Sink& sink,
                const channel::PolicySettings& limits);
   ~SimTransport() override;
 
-  [[nodiscard]] std::string_view name() const override { return "sim"; }
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] transport::Rail rail() const override { return rail_; }
   Result<std::span<const std::byte>> address() override;
   Result<transport::Link*> connect(const Identity& peer,
                                    std::span<const std::byte> address) override;
@@ -116,7 +128,12 @@ class SimTransport final : public transport::Transport {
   [[nodiscard]] std::size_t datagram_bytes_max() const override;
 
  private:
+  /// PEER is the number of a process.
   SimLink& link_to(std::uint32_t peer);
+  [[nodiscard]] Identity identity_of(const SimLink& link) const {
+    return {self_.job, network_.process_of(link.peer_), self_.epoch};
+  }
+  void set_up(bool is_up);
   void handle(const Arrival& arrival);
   void handle(SimLink& link, const Arrival& arrival);
   void handle_hello(SimLink& link);
@@ -128,7 +145,11 @@ class SimTransport final : public transport::Transport {
 
   Network& network_;
   const Identity self_;
+  const transport::Rail rail_;
+  const std::string name_;
+  const std::uint32_t port_;
   transport::Sink& sink_;
+  bool is_up_ = true;
   Holdings holdings_;
   std::map<std::uint32_t, std::unique_ptr<SimLink>> links_;
 };

@@ -22,11 +22,12 @@ class SimSurroundings final : public session::Surroundings {
   bootstrap::Bootstrap& bootstrap() override { return bootstrap_; }
   p2p::Waiter& waiter() override { return waiter_; }
   Result<std::vector<std::unique_ptr<transport::Transport>>> make_transports(
-      transport::Sink& sink, memory::Ledger&) override {
+      transport::Sink& sink, memory::Ledger&, const bootstrap::Keyring&) override {
     std::vector<std::unique_ptr<transport::Transport>> transports;
-    if (bootstrap_.placement().size > 1)
-      transports.push_back(
-          std::make_unique<SimTransport>(network_, bootstrap_.placement().self, sink, limits_));
+    if (bootstrap_.placement().size == 1) return transports;
+    for (std::uint8_t rail = 0; rail < network_.settings().rails; ++rail)
+      transports.push_back(std::make_unique<SimTransport>(network_, bootstrap_.placement().self,
+                                                          rail, sink, limits_));
     return transports;
   }
 
@@ -146,7 +147,11 @@ struct Simulation {
     const Death death{random.between<std::uint32_t>(0, static_cast<std::uint32_t>(ranks) - 1),
                       random.below(std::uint64_t{1000} << random.below(12))};
     if (plan.workload->tolerates_deaths && !random.one_in(4)) drawn.death = death;
+    drawn.draw_failures(random, static_cast<std::uint32_t>(ranks));
     if (plan.adjust_network) plan.adjust_network(drawn);
+    if (!drawn.has_datagrams) drawn.rails = 1;
+    std::erase_if(drawn.port_failures,
+                  [&](const PortFailure& failure) { return failure.rail >= drawn.rails; });
     return drawn;
   }
 

@@ -121,6 +121,35 @@ TEST(Simulation, LostAndRepeatedDatagramsChangeNothing) {
   EXPECT_GT(network.datagrams_sent_again, 300U);
 }
 
+/// The first rail of everybody, one after the other; the others are there.
+TEST(Simulation, WhatAFailedPortWasToCarryGoesOnByAnotherRail) {
+  NetworkProbes network;
+  for (const bool is_told : {false, true})
+    for (const WorkloadEntry& workload : workloads())
+      for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        const auto fail_ports = [&](NetworkSettings& settings) {
+          settings.has_datagrams = true;
+          settings.rails = 2;
+          settings.port_failures.clear();
+          for (std::uint32_t process = 0; process < 3; ++process)
+            settings.port_failures.push_back({.process = process,
+                                              .rail = 0,
+                                              .at_ns = 20'000 * (seed + process),
+                                              .for_ns = 30'000'000,
+                                              .is_told = is_told});
+        };
+        const Outcome outcome = simulate(
+            {.seed = seed, .workload = &workload, .ranks = 4, .adjust_network = fail_ports});
+        EXPECT_EQ(outcome.failure, "") << workload.name << " " << seed;
+        network += outcome.network;
+      }
+  EXPECT_GT(network.ports_failed, 20U);
+  EXPECT_GT(network.ports_failed_silently, 20U);
+  EXPECT_GT(network.lost_at_ports, 100U);
+  EXPECT_GT(network.copied_to_rails, 20U);
+  EXPECT_GT(network.frames_by_rails, 1000U);
+}
+
 TEST(Simulation, WhatArrivesDamagedIsSentAgain) {
   NetworkProbes network;
   for (const WorkloadEntry& workload : workloads()) {

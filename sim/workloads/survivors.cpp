@@ -130,7 +130,7 @@ class Survivor {
   void check_failure(int peer, const base::Error& error) {
     self_.check(self_.scheduler.was_killed(static_cast<std::size_t>(peer)),
                 "rank {} lives, but: {}", peer, error.sentence());
-    self_.check(error.code() == static_cast<int>(base::ErrorClass::proc_aborted),
+    self_.check(error.code() == static_cast<int>(base::ErrorClass::proc_failed),
                 "of the dead rank {}: {}", peer, error.sentence());
   }
 

@@ -45,10 +45,12 @@ enum class ErrorClass : int {
   keyval = 36,
   name = 38,
   no_mem = 39,
+  port = 43,
+  service = 51,
   size = 52,
+  spawn = 53,
   unsupported_operation = 55,
   win = 56,
-  proc_aborted = 58,
   value_too_large = 59,
   session = 60,
   errhandler = 61,
@@ -68,6 +70,11 @@ enum class ErrorClass : int {
   t_pvar_no_write = 1016,
   t_pvar_no_startstop = 1017,
   t_pvar_no_atomic = 1018,
+  // Of user-level failure mitigation (mpi-ext.h): above the classes of the ABI, below those that
+  // programs add.
+  proc_failed = 2001,
+  proc_failed_pending = 2002,
+  revoked = 2003,
 };
 
 /// What went wrong: an MPI error code (a class of the standard or one that the user added) and one

@@ -1,7 +1,8 @@
-// mpi.h with its functions visible outside the library; everything else is hidden.
+// mpi.h and mpi-ext.h with their functions visible outside the library; everything else is hidden.
 #pragma once
 
 #pragma GCC visibility push(default)
+#include <mpi-ext.h>
 #include <mpi.h>
 #pragma GCC visibility pop
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/result.hpp"
+#include "binding/arguments.hpp"
 #include "binding/runtime.hpp"
 
 namespace hawser::binding {
@@ -19,10 +20,14 @@ class World {
  public:
   static World& get();
 
-  void begin(Runtime& runtime, int thread_level);
+  /// Also connects with the processes that have spawned this one's job, if such did.
+  Result<void> begin(Runtime& runtime, int thread_level);
   /// Deletes the attributes of MPI_COMM_SELF, then those of MPI_COMM_WORLD, last set first.
   Result<void> delete_attributes(Runtime& runtime);
   void end(Runtime& runtime);
+
+  /// The communicator with the parents, if there is one and it was not ended yet.
+  void show_parent(Runtime& runtime, HandleOut<core::Comm> parent) const;
 
   [[nodiscard]] bool was_initialized() const { return state_ != State::before; }
   [[nodiscard]] bool is_running() const { return state_ == State::running; }
@@ -30,6 +35,8 @@ class World {
   [[nodiscard]] bool is_main_thread() const { return std::this_thread::get_id() == main_thread_; }
 
  private:
+  Result<void> connect_to_parents(Runtime& runtime);
+
   enum class State : std::uint8_t { before, running, ended };
 
   std::atomic<State> state_{State::before};
@@ -37,6 +44,7 @@ class World {
   std::thread::id main_thread_ = std::this_thread::get_id();
   Ref<core::Comm> world_;
   Ref<core::Comm> self_;
+  MPI_Comm parent_ = MPI_COMM_NULL;
 };
 
 }  // namespace hawser::binding

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "bootstrap/spawn.hpp"
 #include "platform/file.hpp"
 
 namespace hawser::bootstrap {
@@ -75,6 +77,14 @@ class Bootstrap {
   /// What is known of process INDEX; at least what ended_count() has counted.
   [[nodiscard]] virtual Ending ending_of(std::uint32_t /*index*/) const { return Ending::none; }
 
+  /// Where nobody tells of deaths: looks for processes that have ended, for ended_count() to count.
+  /// Takes some microseconds; to be called every look_interval_ns(), unless that is 0.
+  virtual void look_for_ended() {}
+  [[nodiscard]] virtual std::uint64_t look_interval_ns() const { return 0; }
+  /// Whether it hears of every death by itself. If not, have_all_arrived_at_end() may wait for the
+  /// dead.
+  [[nodiscard]] virtual bool hears_of_deaths() const { return false; }
+
   /// This process has come to its end, where it waits for the others (MPI_Finalize). Once.
   virtual void arrive_at_end() = 0;
   /// All processes of the job have, or have ended without.
@@ -90,6 +100,17 @@ class Bootstrap {
   virtual void report_finalized() = 0;
   /// This process is about to exit in order, after it has finalised all that it had initialised.
   virtual void report_exit() {}
+  /// Has the launcher start further processes, a job of their own. MPI_ERR_SPAWN if it can't.
+  virtual Result<std::unique_ptr<Spawning>> spawn(const SpawnRequest& request);
+
+  /// Tells whoever looks up SERVICE of PORT, as far as the launcher or this host carries it.
+  /// MPI_ERR_SERVICE if the name is taken.
+  virtual Result<void> publish_name(std::string_view service, std::string_view port);
+  /// MPI_ERR_NAME if nobody has published SERVICE.
+  virtual Result<std::string> look_up_name(std::string_view service);
+  /// MPI_ERR_SERVICE if this process has not published SERVICE.
+  virtual Result<void> unpublish_name(std::string_view service);
+
   /// Ends the whole job with CODE; SENTENCE tells the user why.
   [[noreturn]] virtual void abort(int code, std::string_view sentence) = 0;
 };

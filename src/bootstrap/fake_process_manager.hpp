@@ -57,6 +57,27 @@ class FakeLauncher {
     changed_.wait(lock, [&] { return round_ != round; });
   }
   void arrive() { ++at_end_; }
+
+  std::atomic<int> spawns = 0;
+  /// What there is to say about spawned processes.
+  void set_spawn_failure(std::string_view sentence) {
+    const std::lock_guard lock(mutex_);
+    spawn_failure_ = sentence;
+  }
+  std::optional<std::string> spawn_failure() {
+    const std::lock_guard lock(mutex_);
+    return spawn_failure_;
+  }
+  /// Published names with their ports.
+  std::map<std::string, std::string, std::less<>> names() {
+    const std::lock_guard lock(mutex_);
+    return names_;
+  }
+  void set_name(std::string_view service, std::optional<std::string> port) {
+    const std::lock_guard lock(mutex_);
+    names_.erase(std::string(service));
+    if (port) names_.emplace(service, *port);
+  }
   [[nodiscard]] bool have_all_arrived() const { return at_end_ == size_; }
 
  private:
@@ -67,9 +88,20 @@ class FakeLauncher {
   std::map<Name, std::string> pending_;
   std::map<Name, std::string> visible_;
   std::map<Name, std::string> forged_;
+  std::map<std::string, std::string, std::less<>> names_;
+  std::optional<std::string> spawn_failure_;
   std::uint32_t arrived_ = 0;
   int round_ = 0;
   std::atomic<std::uint32_t> at_end_ = 0;
+};
+
+class FakeSpawning final : public Spawning {
+ public:
+  explicit FakeSpawning(FakeLauncher& launcher) : launcher_(launcher) {}
+  std::optional<std::string> failure() override { return launcher_.spawn_failure(); }
+
+ private:
+  FakeLauncher& launcher_;
 };
 
 class FakeProcessManager final : public ProcessManager {
@@ -108,6 +140,25 @@ class FakeProcessManager final : public ProcessManager {
   }
   base::Result<bool> is_barrier_done() override { return launcher_.have_all_arrived(); }
   [[nodiscard]] int descriptor() const override { return event_.get(); }
+  base::Result<std::unique_ptr<Spawning>> spawn(const SpawnRequest& request) override {
+    if (request.programs.empty()) return base::Error(base::ErrorClass::spawn, "no program");
+    ++launcher_.spawns;
+    return std::unique_ptr<Spawning>(std::make_unique<FakeSpawning>(launcher_));
+  }
+  base::Result<void> publish_name(std::string_view service, std::string_view port) override {
+    launcher_.set_name(service, std::string(port));
+    return {};
+  }
+  base::Result<std::string> look_up_name(std::string_view service) override {
+    const auto names = launcher_.names();
+    const auto found = names.find(service);
+    if (found == names.end()) return base::Error(base::ErrorClass::name, "no such name");
+    return found->second;
+  }
+  base::Result<void> unpublish_name(std::string_view service) override {
+    launcher_.set_name(service, std::nullopt);
+    return {};
+  }
   base::Result<void> finalize() override {
     ++launcher_.finalized;
     return {};

@@ -137,6 +137,7 @@ ProcessEntry& JobSegment::entry(std::uint32_t index) const {
 void JobSegment::record_end(std::uint32_t index) const {
   const std::uint32_t before =
       entry(index).end.fetch_or(ProcessEntry::has_ended, std::memory_order_relaxed);
+  if ((before & ProcessEntry::has_ended) != 0) return;
   if ((before & ProcessEntry::has_arrived) == 0)
     header().arrived_at_end.fetch_add(1, std::memory_order_release);
   // Who sees the count with acquire sees the entry.
@@ -158,6 +159,32 @@ std::uint32_t JobSegment::ended_count() const {
 
 bool JobSegment::has_ended(std::uint32_t index) const {
   return (entry(index).end.load(std::memory_order_relaxed) & ProcessEntry::has_ended) != 0;
+}
+
+Result<void> JobSegment::record_spawned(std::int32_t launcher) const {
+  for (std::atomic<std::int32_t>& place : header().spawned) {
+    std::int32_t free = 0;
+    if (place.compare_exchange_strong(free, launcher, std::memory_order_acq_rel)) return {};
+  }
+  return Error(ErrorClass::spawn,
+               fmt::format("{} jobs that this one has started run already; when one of them ends "
+                           "there is room for another",
+                           JobHeader::spawned_max));
+}
+
+bool JobSegment::strike_spawned(std::int32_t launcher) const {
+  return std::ranges::any_of(header().spawned, [&](std::atomic<std::int32_t>& place) {
+    std::int32_t expected = launcher;
+    return place.compare_exchange_strong(expected, 0, std::memory_order_acq_rel);
+  });
+}
+
+std::vector<std::int32_t> JobSegment::spawned() const {
+  std::vector<std::int32_t> launchers;
+  for (const std::atomic<std::int32_t>& place : header().spawned)
+    if (const std::int32_t launcher = place.load(std::memory_order_acquire); launcher != 0)
+      launchers.push_back(launcher);
+  return launchers;
 }
 
 void JobSegment::record_abort(const Abort& abort) const {

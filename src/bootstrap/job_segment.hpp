@@ -4,7 +4,7 @@
 //   +------------------+ 0
 //   | JobHeader        |  constant but for the abort record
 //   +------------------+ entries_offset
-//   | ProcessEntry × n |  each written by its process (and its exit by mpirun)
+//   | ProcessEntry × n |  each written by its process (and its end by others)
 //   +------------------+ host_offset (page aligned)
 //   | hostmem area     |  wake words and blocks; belongs to hostmem/
 //   +------------------+ bytes
@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/published_value.hpp"
@@ -31,7 +32,7 @@
 namespace hawser::bootstrap {
 
 inline constexpr std::uint64_t job_segment_magic = 0x315f4a5253574148ULL;  // "HAWSRJ_1"
-inline constexpr std::uint32_t job_segment_version = 3;
+inline constexpr std::uint32_t job_segment_version = 4;
 
 /// Processes of one job on one host, at most.
 inline constexpr std::uint32_t job_processes_max = 65536;
@@ -62,12 +63,15 @@ struct JobHeader {
   AbortRecord abort;
   std::atomic<std::uint32_t> ended;           // processes whose entry says so
   std::atomic<std::uint32_t> arrived_at_end;  // processes that have, or have ended without
+  // Launchers of jobs that processes of this one have started: pids, 0 where there is none.
+  static constexpr std::uint32_t spawned_max = 64;
+  std::atomic<std::int32_t> spawned[spawned_max];
 };
 
 struct ProcessEntry {
   static constexpr int values_max = 5;             // addresses of transports, and what it shares
   static constexpr std::uint32_t has_arrived = 1;  // at its end: set by the process
-  static constexpr std::uint32_t has_ended = 2;    // set by mpirun, once nothing more comes of it
+  static constexpr std::uint32_t has_ended = 2;    // set by others, once nothing more comes of it
 
   std::atomic<std::uint32_t> state;  // ProcessState
   std::atomic<std::int32_t> pid;
@@ -77,7 +81,7 @@ struct ProcessEntry {
 };
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
-static_assert(sizeof(JobHeader) == 616 && sizeof(ProcessEntry) == 1496,
+static_assert(sizeof(JobHeader) == 872 && sizeof(ProcessEntry) == 1496,
               "a changed layout needs a new job_segment_version");
 
 class JobSegment {
@@ -111,10 +115,18 @@ class JobSegment {
   /// Process INDEX waits for the others to end. Told once, by itself.
   void record_arrival(std::uint32_t index) const;
   [[nodiscard]] bool have_all_arrived() const;
-  /// Process INDEX has ended, and what it wrote is there. Told once, by the launcher.
+  /// Process INDEX has ended, and what it wrote is there. Told by the launcher, or by any that
+  /// notice; the first counts.
   void record_end(std::uint32_t index) const;
   [[nodiscard]] std::uint32_t ended_count() const;
   [[nodiscard]] bool has_ended(std::uint32_t index) const;
+
+  /// Process LAUNCHER runs a job that a process of this one has asked for: this job's launcher is
+  /// to stay until it ends. MPI_ERR_SPAWN if there are JobHeader::spawned_max.
+  Result<void> record_spawned(std::int32_t launcher) const;
+  /// It has ended. False if it was none of them.
+  bool strike_spawned(std::int32_t launcher) const;
+  [[nodiscard]] std::vector<std::int32_t> spawned() const;
 
   struct Abort {
     int code;

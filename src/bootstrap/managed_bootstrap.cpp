@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view secret_key = "job";
 constexpr std::string_view offer_key = "host";
 constexpr std::uint32_t rank_of_secret = 0;
+constexpr std::uint64_t death_look_ns = 250'000'000;
 constexpr std::size_t job_number_bytes = sizeof(std::uint64_t);
 
 std::string key_of_text(std::uint32_t commit, std::uint32_t text) {
@@ -45,7 +46,7 @@ Result<void> check(const ManagedJob& job) {
 }  // namespace
 
 Result<std::unique_ptr<Bootstrap>> ManagedBootstrap::connect(
-    std::unique_ptr<ProcessManager> manager) {
+    std::unique_ptr<ProcessManager> manager, std::uint64_t arrival_ns) {
   const ManagedJob& job = manager->job();
   HAWSER_TRY(check(job));
   if (job.rank == rank_of_secret) HAWSER_TRY(put_secret(*manager));
@@ -56,7 +57,7 @@ Result<std::unique_ptr<Bootstrap>> ManagedBootstrap::connect(
   HAWSER_TRY(group->share_cores());
   HAWSER_TRY(manager->exchange());
   return std::unique_ptr<Bootstrap>(
-      new ManagedBootstrap(std::move(manager), *std::move(group), *secret));
+      new ManagedBootstrap(std::move(manager), *std::move(group), *secret, arrival_ns));
 }
 
 Result<void> ManagedBootstrap::put_secret(ProcessManager& manager) {
@@ -109,11 +110,12 @@ std::vector<ManagedBootstrap::Member> ManagedBootstrap::members_of(const LocalGr
 }
 
 ManagedBootstrap::ManagedBootstrap(std::unique_ptr<ProcessManager> manager, LocalGroup group,
-                                   const Secret& secret)
+                                   const Secret& secret, std::uint64_t arrival_ns)
     : manager_(std::move(manager)),
       group_(std::move(group)),
       members_(members_of(group_, manager_->job())),
-      is_one_host_(members_.size() == manager_->job().size) {
+      is_one_host_(members_.size() == manager_->job().size),
+      arrival_ns_(arrival_ns) {
   const ManagedJob& job = manager_->job();
   placement_.self = {secret.job, job.rank, 0};
   placement_.size = job.size;
@@ -207,6 +209,31 @@ std::optional<std::uint32_t> ManagedBootstrap::local_rank_of(std::uint32_t index
   return static_cast<std::uint32_t>(found - members_.begin());
 }
 
+std::uint32_t ManagedBootstrap::ended_count() const { return group_.segment().ended_count(); }
+
+Bootstrap::Ending ManagedBootstrap::ending_of(std::uint32_t index) const {
+  const auto local = local_rank_of(index);
+  if (!local || !group_.segment().has_ended(members_[*local].place)) return Ending::none;
+  const auto& state = group_.segment().entry(members_[*local].place).state;
+  return state.load(std::memory_order_acquire) ==
+                 static_cast<std::uint32_t>(ProcessState::finalized)
+             ? Ending::finalized
+             : Ending::died;
+}
+
+void ManagedBootstrap::look_for_ended() {
+  const JobSegment& segment = group_.segment();
+  for (const Member& member : members_) {
+    if (segment.has_ended(member.place)) continue;
+    if (!platform::is_process_there(segment.entry(member.place).pid))
+      segment.record_end(member.place);
+  }
+}
+
+std::uint64_t ManagedBootstrap::look_interval_ns() const {
+  return members_.size() > 1 ? death_look_ns : 0;
+}
+
 void ManagedBootstrap::arrive_at_end() {
   if (is_one_host_) group_.segment().record_arrival(group_.place());
   const std::lock_guard lock(mutex_);
@@ -230,10 +257,16 @@ void ManagedBootstrap::take_leave() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(has_left_, true)) return;
   // If the launcher is gone there is nobody to tell.
+  for (const std::string& name : names_) static_cast<void>(manager_->unpublish_name(name));
   static_cast<void>(manager_->finalize());
 }
 
+void ManagedBootstrap::report_initialized() {
+  group_.own_entry().state = static_cast<std::uint32_t>(ProcessState::initialized);
+}
+
 void ManagedBootstrap::report_finalized() {
+  group_.own_entry().state = static_cast<std::uint32_t>(ProcessState::finalized);
   // Sessions may come and go before MPI_Init; after MPI_Finalize there is no other world.
   if (has_arrived_) take_leave();
 }

@@ -1,6 +1,7 @@
 #include "bootstrap/managed_bootstrap.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -299,6 +300,74 @@ TEST(ManagedBootstrap, AbortEndsWithACodeThatFails) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(WEXITSTATUS(status), 1);
+}
+
+/// A job of one rank.
+std::unique_ptr<Bootstrap> alone(FakeLauncher& launcher,
+                                 std::uint64_t arrival_ns = ManagedBootstrap::arrival_ns_max) {
+  auto connected = ManagedBootstrap::connect(
+      std::make_unique<FakeProcessManager>(launcher, 0, all_of(1)), arrival_ns);
+  EXPECT_TRUE(connected.ok()) << connected.error().sentence();
+  return *std::move(connected);
+}
+
+template <class T>
+int code_of(const Result<T>& result) {
+  return result ? 0 : result.error().code();
+}
+
+constexpr int spawn_class = static_cast<int>(ErrorClass::spawn);
+constexpr int service_class = static_cast<int>(ErrorClass::service);
+constexpr int name_class = static_cast<int>(ErrorClass::name);
+
+TEST(ManagedBootstrap, NewProcessesMayComeUntilTheLauncherSaysOtherwise) {
+  FakeLauncher launcher(1);
+  const auto rank = alone(launcher);
+  EXPECT_EQ(code_of(rank->spawn({})), spawn_class);
+  const auto spawning = rank->spawn({.programs = {{{"program"}, 2, ""}}, .environment = {}});
+  ASSERT_TRUE(spawning.ok());
+  EXPECT_EQ((*spawning)->failure(), std::nullopt);
+  launcher.set_spawn_failure("they have ended");
+  pollfd event{(*spawning)->descriptor(), POLLIN, 0};
+  EXPECT_EQ(::poll(&event, 1, 10000), 1);
+  EXPECT_EQ((*spawning)->failure(), "they have ended");
+}
+
+TEST(ManagedBootstrap, NewProcessesThatNeverComeAreGivenUp) {
+  FakeLauncher launcher(1);
+  const auto rank = alone(launcher, 0);
+  const auto spawning = rank->spawn({.programs = {{{"program"}, 2, ""}}, .environment = {}});
+  ASSERT_TRUE(spawning.ok());
+  EXPECT_NE((*spawning)->failure().value_or("").find("within 0 s"), std::string::npos);
+}
+
+TEST(ManagedBootstrap, ANameIsPublishedOnceAndByOne) {
+  FakeLauncher launcher(1);
+  const auto rank = alone(launcher);
+  EXPECT_EQ(code_of(rank->look_up_name("fish")), name_class);
+  ASSERT_TRUE(rank->publish_name("fish", "a port").ok());
+  EXPECT_EQ(*rank->look_up_name("fish"), "a port");
+  EXPECT_EQ(code_of(rank->publish_name("fish", "another")), service_class);
+  ASSERT_TRUE(rank->unpublish_name("fish").ok());
+  EXPECT_EQ(code_of(rank->unpublish_name("fish")), service_class);
+  launcher.set_name("bread", "of another process");
+  EXPECT_EQ(code_of(rank->publish_name("bread", "mine")), service_class);
+  EXPECT_EQ(code_of(rank->unpublish_name("bread")), service_class);
+}
+
+TEST(ManagedBootstrap, NamesEndWithTheirProcessWhichThenAsksForNothing) {
+  FakeLauncher launcher(1);
+  const auto rank = alone(launcher);
+  launcher.set_name("bread", "of another process");
+  ASSERT_TRUE(rank->publish_name("fish", "a port").ok());
+  rank->arrive_at_end();
+  rank->report_finalized();
+  EXPECT_EQ(launcher.names().size(), 1U);
+  EXPECT_EQ(code_of(rank->spawn({.programs = {{{"program"}, 1, ""}}, .environment = {}})),
+            spawn_class);
+  EXPECT_EQ(code_of(rank->publish_name("fish", "a port")), service_class);
+  EXPECT_EQ(code_of(rank->look_up_name("bread")), name_class);
+  EXPECT_EQ(launcher.spawns, 0);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // ProcessManager: a launcher that is not ours, as far as a job needs it: who are we, a board on
-// which processes leave short texts for each other, a barrier at the end, abort.
+// which processes leave short texts for each other, a barrier at the end, further processes, names,
+// abort.
 //
 // managed_bootstrap.hpp makes a Bootstrap of any of them.
 // Ownership: owned by the ManagedBootstrap. Threads: one at a time; the owner locks.
@@ -8,12 +9,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
+#include "bootstrap/spawn.hpp"
 
 namespace hawser::bootstrap {
 
@@ -56,6 +59,15 @@ class ProcessManager {
   virtual base::Result<bool> is_barrier_done() = 0;
   /// Readable when is_barrier_done() may have something new to say, which it takes from it.
   [[nodiscard]] virtual int descriptor() const = 0;
+
+  /// See Bootstrap; none of them while a barrier is under way. They start and return, or wait for a
+  /// bounded time. What a launcher can't do is an error that names it.
+  virtual base::Result<std::unique_ptr<Spawning>> spawn(const SpawnRequest& request) = 0;
+  /// Whether the name is taken need not be noticed.
+  virtual base::Result<void> publish_name(std::string_view service, std::string_view port) = 0;
+  virtual base::Result<std::string> look_up_name(std::string_view service) = 0;
+  /// What this process has published.
+  virtual base::Result<void> unpublish_name(std::string_view service) = 0;
 
   /// This process takes its leave: its exit is no failure. The last call.
   virtual base::Result<void> finalize() = 0;

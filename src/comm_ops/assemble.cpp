@@ -43,13 +43,14 @@ Result<Ref<Comm>> make_over(const Side& members, std::uint32_t Numbers::*which, 
   description.contexts = core::ContextMap(std::move(*contexts));
   description.errhandler = heritage.errhandler;
   description.session = heritage.session;
+  description.registry = heritage.registry;
   return base::make_ref<Comm>(std::move(description));
 }
 
 }  // namespace
 
 Heritage heritage_of(const Comm& parent) {
-  return {Ref<core::Errhandler>::share(&parent.errhandler()), parent.session()};
+  return {Ref<core::Errhandler>::share(&parent.errhandler()), parent.session(), parent.registry()};
 }
 
 Result<Ref<Comm>> make_intra(const Side& members, int rank, const Heritage& heritage) {
@@ -78,6 +79,7 @@ Result<Ref<Comm>> make_inter(Ref<Comm> local, const Side& ours, const Side& thei
   description.local = std::move(local);
   description.errhandler = heritage.errhandler;
   description.session = heritage.session;
+  description.registry = heritage.registry;
   return base::make_ref<Comm>(std::move(description));
 }
 

@@ -3,6 +3,7 @@
 // Invariant: numbers are checked before use, since they came from elsewhere.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "comm_ops/exchange.hpp"
@@ -22,6 +23,7 @@ struct Side {
 struct Heritage {
   Ref<core::Errhandler> errhandler;
   const core::Object* session = nullptr;
+  std::shared_ptr<core::CommRegistry> registry = nullptr;
 };
 Heritage heritage_of(const Comm& parent);
 

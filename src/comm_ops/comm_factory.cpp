@@ -1,5 +1,7 @@
 #include "comm_ops/comm_factory.hpp"
 
+#include <utility>
+
 namespace hawser::comm_ops {
 
 namespace {
@@ -10,8 +12,12 @@ constexpr std::uint32_t self_context = 2;
 }  // namespace
 
 CommFactory::CommFactory(p2p::Engine& engine, collective::PlanRunner& plans, const Identity& self,
-                         const Locality& locality)
-    : engine_(engine), plans_(plans), self_(self), locality_(locality) {}
+                         const Locality& locality, std::shared_ptr<core::CommRegistry> registry)
+    : engine_(engine),
+      plans_(plans),
+      self_(self),
+      locality_(locality),
+      registry_(std::move(registry)) {}
 
 Ref<Comm> CommFactory::make_world(int size, Ref<Errhandler> errhandler) {
   Comm::Description world;
@@ -21,6 +27,7 @@ Ref<Comm> CommFactory::make_world(int size, Ref<Errhandler> errhandler) {
   world.context = world_context;
   world.contexts = core::ContextMap(world_context);
   world.errhandler = std::move(errhandler);
+  world.registry = registry_;
   Ref<Comm> comm = base::make_ref<Comm>(std::move(world));
   comm->set_name("MPI_COMM_WORLD");
   return comm;
@@ -34,6 +41,7 @@ Ref<Comm> CommFactory::make_self(Ref<Errhandler> errhandler) {
   self.context = self_context;
   self.contexts = core::ContextMap(self_context);
   self.errhandler = std::move(errhandler);
+  self.registry = registry_;
   Ref<Comm> comm = base::make_ref<Comm>(std::move(self));
   comm->set_name("MPI_COMM_SELF");
   return comm;

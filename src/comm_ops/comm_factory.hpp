@@ -2,17 +2,20 @@
 //
 // Every process numbers its communicators itself; a communicator's members tell each other their
 // numbers when it is made (DESIGN §4). Numbers are never reused.
-// Ownership: owned by the Process; borrows engine and plans.
+// Ownership: owned by the Process; borrows engine and plans; shares the registry in which its
+//            communicators stand (null: failures pass them by).
 // Threads:   thread-safe as far as MPI allows concurrent calls (different communicators or tags).
 // Errors:    a Result of every member; attribute callbacks' errors come back as their codes.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "base/ids.hpp"
 #include "collective/executor/plan_runner.hpp"
+#include "comm_ops/bridge.hpp"
 #include "comm_ops/exchange.hpp"
 #include "core/comm/comm.hpp"
 #include "p2p/engine.hpp"
@@ -46,7 +49,7 @@ class Locality {
 class CommFactory {
  public:
   CommFactory(p2p::Engine& engine, collective::PlanRunner& plans, const Identity& self,
-              const Locality& locality);
+              const Locality& locality, std::shared_ptr<core::CommRegistry> registry = nullptr);
 
   /// MPI_COMM_WORLD of SIZE processes of our job, and MPI_COMM_SELF; no communication.
   Ref<Comm> make_world(int size, Ref<Errhandler> errhandler);
@@ -73,6 +76,9 @@ class CommFactory {
   /// Collective over LOCAL; the leaders talk over PEER (significant at leaders only).
   Result<Ref<Comm>> intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leader,
                                      int tag);
+  /// The same where LEADER of LOCAL has a BRIDGE to the other group's leader, or the reason why it
+  /// has none.
+  Result<Ref<Comm>> connect(Comm& local, int leader, Result<Bridge> bridge);
   /// REMOTE is significant at the local leader only, and may be null elsewhere.
   Result<Ref<Comm>> intercomm_create_from_groups(const Group& local, int local_leader,
                                                  const Group* remote, int remote_leader,
@@ -80,14 +86,17 @@ class CommFactory {
                                                  Ref<Errhandler> errhandler,
                                                  const core::Object* session);
 
+  /// This process's numbers for a communicator in the making.
+  Numbers take_numbers(bool inter) { return {take_context(), inter ? take_context() : 0}; }
+
  private:
   std::uint32_t take_context() { return next_context_.fetch_add(1, std::memory_order_relaxed); }
-  Numbers take_numbers(bool inter) { return {take_context(), inter ? take_context() : 0}; }
 
   p2p::Engine& engine_;
   collective::PlanRunner& plans_;
   const Identity self_;
   const Locality& locality_;
+  const std::shared_ptr<core::CommRegistry> registry_;
   std::atomic<std::uint32_t> next_context_{3};  // 0: setup, 1: world, 2: self
 };
 

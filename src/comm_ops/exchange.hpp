@@ -58,6 +58,7 @@ void add_exchange(R& run, Comm& comm, Told<Part>& told) {
 /// Collective over COMM: everybody tells everybody.
 template <class Part>
 Result<Told<Part>> tell_all(p2p::Engine& engine, Comm& comm, const Part& mine) {
+  HAWSER_TRY(core::check_not_revoked(comm));
   Told<Part> told(comm, mine);
   const collective::DirectRunner runner(engine);
   collective::DirectRun run(runner);

@@ -60,6 +60,7 @@ Result<Ref<Comm>> CommFactory::create_group(Comm& parent, const Group& group, in
     return Error(ErrorClass::comm,
                  "the communicator is an intercommunicator; an intracommunicator would be right");
   }
+  HAWSER_TRY(core::check_not_revoked(parent));
   HAWSER_TRY(check_members(group, parent));
   const int rank = group.rank_of(self_);
   if (rank < 0) return Ref<Comm>();
@@ -76,7 +77,7 @@ Result<Ref<Comm>> CommFactory::create_from_group(const Group& group, std::string
                                                  const core::Object* session) {
   const int rank = group.rank_of(self_);
   if (rank < 0) return Ref<Comm>();
-  const Heritage heritage{std::move(errhandler), session};
+  const Heritage heritage{std::move(errhandler), session, registry_};
   const auto members =
       meet(engine_, share(group), rank, Agenda(Kind::from_group).add(tag).add(group), heritage,
            take_numbers(false));
@@ -92,7 +93,7 @@ Result<Ref<Comm>> CommFactory::intercomm_create_from_groups(const Group& local, 
   const int rank = local.rank_of(self_);
   if (rank < 0) return Ref<Comm>();
   HAWSER_TRY(check_leader("local", local, local_leader));
-  const Heritage heritage{std::move(errhandler), session};
+  const Heritage heritage{std::move(errhandler), session, registry_};
   const auto ours = meet(engine_, share(local), rank, Agenda(Kind::from_groups).add(tag).add(local),
                          heritage, take_numbers(true));
   if (!ours.ok()) return Error(ours.error());
@@ -114,7 +115,8 @@ Result<Ref<Comm>> CommFactory::intercomm_create_from_groups(const Group& local, 
       bridge = valid.take_error();
     }
   }
-  return with_info(connect(engine_, *ours, rank, local_leader, std::move(bridge), heritage), info);
+  return with_info(
+      comm_ops::connect(engine_, *ours, rank, local_leader, std::move(bridge), heritage), info);
 }
 
 }  // namespace hawser::comm_ops

@@ -45,12 +45,16 @@ Result<Ref<Comm>> CommFactory::intercomm_create(Comm& local, int local_leader, C
                              "communicator",
                              local_leader, local.size()));
   }
+  const bool leads = local.rank() == local_leader;
+  return connect(local, local_leader, leads ? bridge_over(peer, remote_leader, tag) : Bridge{});
+}
+
+Result<Ref<Comm>> CommFactory::connect(Comm& local, int leader, Result<Bridge> bridge) {
   Result<Told<Numbers>> told = tell_all(engine_, local, take_numbers(true));
   if (!told.ok()) return told.take_error();
   const Side ours{share(local.group()), std::move(told->ours)};
-  const bool leads = local.rank() == local_leader;
-  return connect(engine_, ours, local.rank(), local_leader,
-                 leads ? bridge_over(peer, remote_leader, tag) : Bridge{}, heritage_of(local));
+  return comm_ops::connect(engine_, ours, local.rank(), leader, std::move(bridge),
+                           heritage_of(local));
 }
 
 Result<Ref<Comm>> CommFactory::merge(Comm& inter, bool high) {

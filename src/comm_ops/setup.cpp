@@ -23,6 +23,15 @@ struct Answer {
   int reserved = 0;
 };
 
+Error clash(int peer) {
+  return Error(ErrorClass::intern,
+               fmt::format("member {} of the group creates another communicator whose hash has the "
+                           "same 30 bits; another tag would be right",
+                           peer));
+}
+
+}  // namespace
+
 Ref<Comm> make_setup_comm(Ref<Group> group, int rank, Ref<core::Errhandler> errhandler) {
   Comm::Description description;
   description.group = std::move(group);
@@ -32,15 +41,6 @@ Ref<Comm> make_setup_comm(Ref<Group> group, int rank, Ref<core::Errhandler> errh
   description.errhandler = std::move(errhandler);
   return base::make_ref<Comm>(std::move(description));
 }
-
-Error clash(int peer) {
-  return Error(ErrorClass::intern,
-               fmt::format("member {} of the group creates another communicator whose hash has the "
-                           "same 30 bits; another tag would be right",
-                           peer));
-}
-
-}  // namespace
 
 Agenda& Agenda::add(std::uint64_t value) {
   hash_[0] = base::mix64(hash_[0] ^ value);

@@ -28,6 +28,9 @@ class Agenda {
   core::GlobalId hash_{};
 };
 
+/// A communicator of the setup context, with this process as rank RANK of GROUP.
+Ref<Comm> make_setup_comm(Ref<Group> group, int rank, Ref<core::Errhandler> errhandler);
+
 class Meeting {
  public:
   /// This process is member RANK of GROUP.

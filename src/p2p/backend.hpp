@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 
 #include "base/copy.hpp"
 #include "base/ids.hpp"
@@ -21,6 +23,7 @@
 namespace hawser::p2p {
 
 using base::Count;
+using base::Identity;
 using base::Ref;
 using base::Result;
 using core::Comm;
@@ -34,6 +37,8 @@ inline constexpr int any_tag = -2;
 inline constexpr int proc_null = -3;
 /// MPI_TAG_UB.
 inline constexpr int tag_max = 0x7fffffff;
+/// Of one active message.
+inline constexpr std::size_t active_bytes_max = 1 << 20;
 
 /// COUNT items of TYPE (committed) at DATA. Retained by an operation that outlives the call.
 struct Buffer {
@@ -122,6 +127,19 @@ enum class Taken : std::uint8_t {
   no,       // it can't be received this way: call irecv
 };
 
+/// Whose business a message is that is not matched (an active message).
+enum class ActiveClass : std::uint32_t { revocation, agreement, call, refusal };
+inline constexpr std::size_t active_class_count = 4;
+
+/// Which messages of a communicator are of no use any more.
+enum class Refusal : std::uint8_t { collectives, everything };
+
+/// A process is gone.
+struct Departure {
+  Identity process;
+  bool took_leave;  // it had finalised MPI; else it died, or can't be reached any more
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -152,8 +170,34 @@ class Backend {
   /// Called before this process looks for work once more and then sleeps: whatever comes from now
   /// on has to wake it.
   virtual void arm() {}
+  // Failures. A backend that does not offer these leaves them out: nobody is ever gone then.
+  /// Sends MESSAGE, of at most active_bytes_max, to the handler of its class in PEER, now or when
+  /// there is room; not in the order of other messages. Lost with its peer.
+  virtual Result<void> post(const Identity& peer, ActiveClass message_class,
+                            std::span<const std::byte> message);
+  using ActiveHandler =
+      std::function<void(const Identity& from, std::span<const std::byte> message)>;
+  using DepartureHandler = std::function<void(const Departure&)>;
+  /// Both are called by progress(), and may post. What comes before there is a handler is dropped.
+  virtual void set_active_handler(ActiveClass /*message_class*/, const ActiveHandler& /*handler*/) {
+  }
+  virtual void set_departure_handler(const DepartureHandler& /*handler*/) {}
+  /// Nothing will be heard of PROCESS any more.
+  [[nodiscard]] virtual bool is_gone(const Identity& /*process*/) const { return false; }
+  /// Of communicators that were revoked, or damaged by a death, and have these CONTEXTS: ends the
+  /// receives that are posted there, and refuses what has come or comes. Sends end when their
+  /// receivers have taken or refused them.
+  virtual void refuse(std::span<const std::uint32_t> /*contexts*/, Refusal /*what*/) {}
+  /// The user has acknowledged failures in COMM: receives from any source may wait again.
+  virtual void on_acknowledged(const Comm& /*comm*/) {}
+
   /// True once every frame that this process was asked to send has left it.
   virtual bool is_drained() = 0;
 };
+
+inline Result<void> Backend::post(const Identity&, ActiveClass, std::span<const std::byte>) {
+  return base::Error(base::ErrorClass::unsupported_operation,
+                     "this backend has no active messages");
+}
 
 }  // namespace hawser::p2p

@@ -15,6 +15,11 @@ Status proc_null_status() {
   return status;
 }
 
+/// The communicator that says so may be revoked; a null message has none.
+Result<void> check_proc_null(const Envelope& envelope) {
+  return envelope.comm == nullptr ? Result<void>() : core::check_not_revoked(*envelope.comm);
+}
+
 /// A request that is complete from the start: a send to or a receive from proc_null.
 class ProcNullRequest final : public Request {
  public:
@@ -55,6 +60,13 @@ auto look_twice(Engine& engine, Look&& look) {
   return look();
 }
 
+constexpr int pending_code = static_cast<int>(base::ErrorClass::proc_failed_pending);
+
+/// Why a blocking call gives up what a nonblocking one would go on waiting for.
+base::Error given_up(const base::Error& error) {
+  return {base::ErrorClass::proc_failed, error.sentence()};
+}
+
 /// LOOK() until it finds something or fails.
 template <class Look>
 auto look_until_found(Engine& engine, Look&& look) {
@@ -64,6 +76,7 @@ auto look_until_found(Engine& engine, Look&& look) {
     found = look();
     return is_answered(*found);
   });
+  if (!found->ok() && found->error().code() == pending_code) found = given_up(found->error());
   return *std::move(found);
 }
 
@@ -82,9 +95,38 @@ Result<void> Engine::recv(const Buffer& buffer, const Envelope& envelope, Status
   if (receives_at_once(buffer, envelope, status == nullptr ? &at_once : status)) return {};
   Result<Ref<Request>> request = begin_receive(buffer, envelope);
   if (!request) return request.take_error();
-  wait(**request);
+  Result<void> received = wait_for_receive(**request);
   if (status != nullptr) *status = (*request)->status();
-  return result_of(**request);
+  return received;
+}
+
+Result<void> Engine::wait_for_receive(Request& request) {
+  wait(request);
+  if (!request.is_complete()) [[unlikely]] {
+    {
+      const LaneLock lock(*this);
+      HAWSER_TRY(request.cancel());
+    }
+    // Its message may have come meanwhile, and be on its way into the buffer.
+    wait_until([&] { return request.is_complete(); });
+    if (request.status().cancelled)
+      return base::Error(base::ErrorClass::proc_failed,
+                         "a process has died that might have been the sender, and this was not "
+                         "acknowledged; MPIX_Comm_failure_ack does so");
+  }
+  return result_of(request);
+}
+
+Result<void> Engine::post(const Identity& peer, ActiveClass message_class,
+                          std::span<const std::byte> message) {
+  const LaneLock lock(*this);
+  return backend_.post(peer, message_class, message);
+}
+
+void Engine::refuse(std::span<const std::uint32_t> contexts, Refusal what) {
+  const LaneLock lock(*this);
+  backend_.refuse(contexts, what);
+  if (threaded_) notify();
 }
 
 bool Engine::receives_at_once(const Buffer& buffer, const Envelope& envelope, Status* status) {
@@ -103,8 +145,10 @@ bool Engine::receives_at_once(const Buffer& buffer, const Envelope& envelope, St
 
 Result<Ref<Request>> Engine::isend(const ConstBuffer& buffer, const Envelope& envelope,
                                    SendMode mode) {
-  if (envelope.peer == proc_null)
+  if (envelope.peer == proc_null) {
+    HAWSER_TRY(check_proc_null(envelope));
     return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::send));
+  }
   if (sends_short(buffer, envelope, mode)) [[likely]]
     return sent();
   return left_behind(begin_send(buffer, envelope, mode));
@@ -137,14 +181,17 @@ Result<Ref<Request>> Engine::irecv(const Buffer& buffer, const Envelope& envelop
 }
 
 Result<Ref<Request>> Engine::begin_receive(const Buffer& buffer, const Envelope& envelope) {
-  if (envelope.peer == proc_null)
+  if (envelope.peer == proc_null) {
+    HAWSER_TRY(check_proc_null(envelope));
     return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::receive));
+  }
   const LaneLock lock(*this);
   return backend_.irecv(buffer, envelope);
 }
 
 Result<bool> Engine::iprobe(const Envelope& envelope, Status* status) {
   if (envelope.peer == proc_null) {
+    HAWSER_TRY(check_proc_null(envelope));
     if (status != nullptr) *status = proc_null_status();
     return true;
   }
@@ -161,8 +208,10 @@ Result<void> Engine::probe(const Envelope& envelope, Status* status) {
 }
 
 Result<Ref<Message>> Engine::improbe(const Envelope& envelope) {
-  if (envelope.peer == proc_null)
+  if (envelope.peer == proc_null) {
+    HAWSER_TRY(check_proc_null(envelope));
     return Ref<Message>(base::make_ref<ProcNullMessage>(*envelope.comm));
+  }
   return look_twice(*this, [&] { return backend_.improbe(envelope); });
 }
 
@@ -178,6 +227,16 @@ Result<Ref<Request>> Engine::imrecv(const Buffer& buffer, Ref<Message> message) 
     const LaneLock lock(*this);
     return backend_.imrecv(buffer, std::move(message));
   }());
+}
+
+core::Reach Engine::find_reach(Comm& comm) const {
+  core::Reach reach = core::Reach::host;
+  for (int rank = 0; distance_ && rank < comm.size() && reach != core::Reach::jobs; ++rank)
+    reach = std::max(reach, distance_(comm.group().member(rank)));
+  for (int rank = 0; distance_ && comm.is_inter() && rank < comm.peer_count(); ++rank)
+    reach = std::max(reach, distance_(comm.peer_group().member(rank)));
+  comm.set_reach(reach);
+  return reach;
 }
 
 bool Engine::progress(UserCode user_code) {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -60,10 +61,13 @@ class Engine {
   void set_threaded(bool threaded) { threaded_ = threaded; }
   [[nodiscard]] bool is_threaded() const { return threaded_; }
 
-  // Each takes proc_null as a peer: such a send or receive completes at once and empty.
+  // Each takes proc_null as a peer: such a send or receive completes at once and empty, if its
+  // communicator was not revoked.
   /// The short way of a send: true if the message has left, and there is nothing to wait for.
   bool sends_at_once(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
-    return envelope.peer == proc_null || sends_short(buffer, envelope, mode);
+    if (envelope.peer == proc_null) [[unlikely]]
+      return !envelope.comm->is_revoked();
+    return sends_short(buffer, envelope, mode);
   }
   Result<void> send(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
   /// *status (may be null) gets source, tag, bytes and error; an error of the message is returned.
@@ -79,13 +83,18 @@ class Engine {
 
   /// One round of progress: the backend under the lane lock, then the sources.
   bool progress() { return progress(UserCode::allowed); }
-  /// Returns once DONE() is true; progresses, spins and sleeps in between. DONE must depend only on
-  /// what progress() or another thread inside this Engine changes.
+  /// Returns once DONE() is true, and asks it no more: it may take what it waits for. Progresses,
+  /// spins and sleeps in between. DONE must depend only on what progress() or another thread inside
+  /// this Engine changes.
   template <class Done>
   void wait_until(Done&& done);
+  /// Until REQUEST is complete or interrupted, which only a receive from any source can be.
   void wait(const Request& request) {
-    wait_until([&] { return request.is_complete(); });
+    wait_until([&] { return request.is_complete() || request.is_interrupted(); });
   }
+  /// A receive that a blocking call waits for: until it is complete, or was given up because a
+  /// process has died that might have been the sender.
+  Result<void> wait_for_receive(Request& request);
   /// Told by whoever completes something that another thread may be waiting for.
   void notify() {
     // A read-modify-write, not a load: either it sees the sleeper's announcement, or the sleeper's
@@ -100,6 +109,11 @@ class Engine {
   void attend(const std::atomic<bool>& is_dismissed, WakeBy by);
   void rouse_attendants();
 
+  // Failures; see Backend. Each takes the lane lock.
+  Result<void> post(const Identity& peer, ActiveClass message_class,
+                    std::span<const std::byte> message);
+  void refuse(std::span<const std::uint32_t> contexts, Refusal what);
+
   void add_source(ProgressSource& source);
   void remove_source(ProgressSource& source);
 
@@ -110,13 +124,31 @@ class Engine {
   [[nodiscard]] Waiter& waiter() { return waiter_; }
   /// Ranks on this host outnumber its cores: collectives prefer few wake-ups over short paths.
   [[nodiscard]] bool is_oversubscribed() const { return waiter_.policy().oversubscribed; }
+  /// The same for collectives of COMM, whose members must agree on an algorithm: only a host's own
+  /// processes know about its cores.
+  [[nodiscard]] bool is_oversubscribed_for(Comm& comm) const {
+    return is_oversubscribed() && reach_of(comm) == core::Reach::host;
+  }
   /// Each peer that a process talks to costs it memory or a connection, as far as the job is
-  /// concerned: collectives prefer few partners for all over many for one.
-  [[nodiscard]] bool do_peers_cost() const { return peers_cost_; }
+  /// concerned: collectives prefer few partners for all over many for one. Other jobs may be of
+  /// another mind.
+  [[nodiscard]] bool do_peers_cost_for(Comm& comm) const {
+    return peers_cost_ && reach_of(comm) != core::Reach::jobs;
+  }
   void set_peers_cost(bool peers_cost) { peers_cost_ = peers_cost; }
+  /// How far away a process is. Until it is set, all are on this host.
+  void set_distance(std::function<core::Reach(const base::Identity&)> distance) {
+    distance_ = std::move(distance);
+  }
 
  private:
   friend class LaneLock;
+
+  [[nodiscard]] core::Reach reach_of(Comm& comm) const {
+    const core::Reach known = comm.reach();
+    return known == core::Reach::unknown ? find_reach(comm) : known;
+  }
+  core::Reach find_reach(Comm& comm) const;
 
   /// How long a progress thread sleeps at most: what the program's own calls have made due in the
   /// meantime (frames to be sent again, the rest of a copy) waits no longer.
@@ -145,6 +177,7 @@ class Engine {
   Waiter& waiter_;
   bool threaded_ = false;
   bool peers_cost_ = false;
+  std::function<core::Reach(const base::Identity&)> distance_;
   std::uint32_t receives_ = 0;  // that were tried the short way
   std::recursive_mutex mutex_;
   std::atomic<int> sleepers_{0};  // threads of the program
@@ -183,7 +216,8 @@ void Engine::wait_until(Done&& done) {
     // Announce, look once more, then sleep: a message that arrives in between wakes us.
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     const std::uint32_t ticket = prepare_to_sleep();
-    if (done() || progress()) {
+    const bool is_done = done();
+    if (is_done || progress()) {
       waiter_.cancel();
       // Another thread may have gone to sleep on the announcement that we took back.
       if (threaded_) waiter_.wake();
@@ -193,6 +227,7 @@ void Engine::wait_until(Done&& done) {
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
     patience.renew();
     visit.note_sleep();
+    if (is_done) return;
   }
 }
 

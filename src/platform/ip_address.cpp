@@ -11,6 +11,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <memory>
 
 #include "platform/file.hpp"
@@ -102,6 +103,14 @@ base::Result<std::vector<InterfaceAddress>> interface_addresses() {
     addresses.push_back({each->ifa_name, *address, mask ? bits_of(*mask) : 0});
   }
   return addresses;
+}
+
+std::optional<std::uint64_t> interface_bits_per_second(const std::string& name) {
+  constexpr std::int64_t bits_per_megabit = 1'000'000;
+  std::ifstream file(fmt::format("/sys/class/net/{}/speed", name));
+  std::int64_t megabits_per_second = 0;
+  if (!(file >> megabits_per_second) || megabits_per_second <= 0) return std::nullopt;
+  return static_cast<std::uint64_t>(megabits_per_second * bits_per_megabit);
 }
 
 std::optional<std::uint64_t> network_identity() {

@@ -46,6 +46,9 @@ struct InterfaceAddress {
 /// In the kernel's order; an interface stands there once for each of its addresses.
 base::Result<std::vector<InterfaceAddress>> interface_addresses();
 
+/// What interface NAME of this host says that it carries; nothing if it does not tell.
+std::optional<std::uint64_t> interface_bits_per_second(const std::string& name);
+
 /// A number that all processes of one kernel and network name space have in common, and hardly any
 /// others: who shares it reaches this process by loopback addresses. Nothing where the host does
 /// not tell.

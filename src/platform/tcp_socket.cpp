@@ -51,6 +51,44 @@ SocketAddress socket_address(const IpAddress& address, std::uint16_t port) {
   return made;
 }
 
+/// Nothing for what is neither version 4 nor 6. One of version 4 that an IPv6 socket carries is one
+/// of version 4.
+std::optional<IpAddress> ip_address_of(const sockaddr_storage& storage) {
+  constexpr std::size_t mapped_prefix_bytes = 12;
+  IpAddress address;
+  if (storage.ss_family == AF_INET) {
+    sockaddr_in v4;
+    std::memcpy(&v4, &storage, sizeof(v4));
+    std::memcpy(address.bytes.data(), &v4.sin_addr, sizeof(v4.sin_addr));
+    return address;
+  }
+  if (storage.ss_family != AF_INET6) return std::nullopt;
+  sockaddr_in6 v6;
+  std::memcpy(&v6, &storage, sizeof(v6));
+  if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+    std::memcpy(address.bytes.data(), v6.sin6_addr.s6_addr + mapped_prefix_bytes, sizeof(in_addr));
+    return address;
+  }
+  std::memcpy(address.bytes.data(), &v6.sin6_addr, sizeof(v6.sin6_addr));
+  address.is_v6 = true;
+  address.scope = v6.sin6_scope_id;
+  return address;
+}
+
+/// What GET, getsockname or getpeername, says of FD.
+template <class Get>
+std::optional<IpAddress> address_by(Get&& get, int fd) {
+  sockaddr_storage storage{};
+  socklen_t bytes = sizeof(storage);
+  if (get(fd, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0) return std::nullopt;
+  return ip_address_of(storage);
+}
+
+/// Whether a call failed with ERROR for want of descriptors, or of memory for them.
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
 /// Nothing has to wait for the kernel's choice; a zero error means that it worked.
 int try_to_listen(bool is_v6, FileDescriptor* made) {
   FileDescriptor fd = open_tcp_socket(is_v6);
@@ -82,21 +120,58 @@ Result<TcpSocket> TcpSocket::listen() {
   return TcpSocket(std::move(fd));
 }
 
-Result<TcpSocket> TcpSocket::connect(const IpAddress& address, std::uint16_t port) {
-  FileDescriptor fd = open_tcp_socket(address.is_v6);
+Result<TcpSocket> TcpSocket::open_to_connect(bool is_v6) {
+  FileDescriptor fd = open_tcp_socket(is_v6);
   if (!fd.is_open())
-    return Error(ErrorClass::other,
+    return Error(is_shortage(errno) ? ErrorClass::no_mem : ErrorClass::other,
                  fmt::format("a socket cannot be had: {}", std::strerror(errno)));
-  const SocketAddress to = socket_address(address, port);
-  if (::connect(fd.get(), to.get(), to.bytes) != 0 && errno != EINPROGRESS)
-    return Error(ErrorClass::other, std::strerror(errno));
   return TcpSocket(std::move(fd));
 }
 
-std::optional<TcpSocket> TcpSocket::accept() {
+Result<void> TcpSocket::begin_to_connect(const IpAddress& address, std::uint16_t port) {
+  const SocketAddress to = socket_address(address, port);
+  if (::connect(fd_.get(), to.get(), to.bytes) != 0 && errno != EINPROGRESS)
+    return Error(ErrorClass::other, std::strerror(errno));
+  return {};
+}
+
+Result<TcpSocket> TcpSocket::connect(const IpAddress& address, std::uint16_t port) {
+  auto made = open_to_connect(address.is_v6);
+  if (!made) return made.take_error();
+  HAWSER_TRY(made->begin_to_connect(address, port));
+  return made;
+}
+
+Result<TcpSocket> TcpSocket::connect_from(const IpAddress& from, const std::string& interface,
+                                          const IpAddress& address, std::uint16_t port) {
+  auto made = open_to_connect(address.is_v6);
+  if (!made) return made.take_error();
+  // Refused to some; then the routes decide which way packets go that have this address.
+  ::setsockopt(made->fd_.get(), SOL_SOCKET, SO_BINDTODEVICE, interface.c_str(),
+               static_cast<socklen_t>(interface.size()));
+  const SocketAddress source = socket_address(from, 0);
+  if (::bind(made->fd_.get(), source.get(), source.bytes) != 0)
+    return Error(ErrorClass::other,
+                 fmt::format("from {}: {}", text_of(from), std::strerror(errno)));
+  HAWSER_TRY(made->begin_to_connect(address, port));
+  return made;
+}
+
+std::optional<IpAddress> TcpSocket::local_address() const {
+  return address_by(::getsockname, fd_.get());
+}
+
+std::optional<IpAddress> TcpSocket::remote_address() const {
+  return address_by(::getpeername, fd_.get());
+}
+
+Result<std::optional<TcpSocket>> TcpSocket::accept() {
   const int fd = ::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  return TcpSocket(FileDescriptor(fd));
+  if (fd >= 0) return std::optional(TcpSocket(FileDescriptor(fd)));
+  if (is_shortage(errno))
+    return Error(ErrorClass::no_mem,
+                 fmt::format("a connection cannot be accepted: {}", std::strerror(errno)));
+  return std::optional<TcpSocket>();
 }
 
 Result<std::uint16_t> TcpSocket::port() const {
@@ -129,6 +204,15 @@ TcpSocket::Moved TcpSocket::send(std::span<const iovec> pieces) {
 
 TcpSocket::Moved TcpSocket::receive(std::span<std::byte> to) {
   const ssize_t bytes = ::recv(fd_.get(), to.data(), to.size(), 0);
+  if (bytes == 0) return {Outcome::closed, 0, 0};
+  return moved_of(bytes);
+}
+
+TcpSocket::Moved TcpSocket::receive(std::span<const iovec> places) {
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(places.data());
+  message.msg_iovlen = places.size();
+  const ssize_t bytes = ::recvmsg(fd_.get(), &message, 0);
   if (bytes == 0) return {Outcome::closed, 0, 0};
   return moved_of(bytes);
 }

@@ -23,13 +23,20 @@ class TcpSocket {
   /// Accepts on all addresses, of version 4 alone where the kernel has no other; at a port that the
   /// kernel chooses.
   static Result<TcpSocket> listen();
-  /// Begins to connect to PORT of ADDRESS; see connect_error().
+  /// Begins to connect to PORT of ADDRESS; see error(). MPI_ERR_NO_MEM: this process, or its host,
+  /// may have no more descriptors now.
   static Result<TcpSocket> connect(const IpAddress& address, std::uint16_t port);
-  /// The next connection that waits, if any.
-  std::optional<TcpSocket> accept();
+  /// The same from the address FROM of INTERFACE, by that alone where this process may say so.
+  static Result<TcpSocket> connect_from(const IpAddress& from, const std::string& interface,
+                                        const IpAddress& address, std::uint16_t port);
+  /// The next connection that waits, if any. MPI_ERR_NO_MEM: as above; it goes on waiting.
+  Result<std::optional<TcpSocket>> accept();
 
   /// Of this end.
   [[nodiscard]] Result<std::uint16_t> port() const;
+  /// Of both ends of a connection; nothing of one that is none.
+  [[nodiscard]] std::optional<IpAddress> local_address() const;
+  [[nodiscard]] std::optional<IpAddress> remote_address() const;
   /// Why connecting, or the connection, has failed: an error number, or 0.
   [[nodiscard]] int error() const;
 
@@ -46,6 +53,8 @@ class TcpSocket {
   };
   Moved send(std::span<const iovec> pieces);
   Moved receive(std::span<std::byte> to);
+  /// To PLACES, one after another.
+  Moved receive(std::span<const iovec> places);
 
   /// Short messages leave at once (TCP_NODELAY), and a peer whose host answers nothing for
   /// TIMEOUT_S while nothing is on its way is noticed by the kernel (SO_KEEPALIVE).
@@ -63,6 +72,8 @@ class TcpSocket {
 
  private:
   explicit TcpSocket(FileDescriptor fd) : fd_(std::move(fd)) {}
+  static Result<TcpSocket> open_to_connect(bool is_v6);
+  Result<void> begin_to_connect(const IpAddress& address, std::uint16_t port);
   FileDescriptor fd_;
 };
 

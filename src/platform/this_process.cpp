@@ -4,11 +4,15 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace hawser::platform {
 
 pid_t process_id() { return ::getpid(); }
 
 pid_t parent_process_id() { return ::getppid(); }
+
+bool is_process_there(pid_t pid) { return ::kill(pid, 0) == 0 || errno != ESRCH; }
 
 void let_read_us(pid_t trusted) {
 #if defined(PR_SET_PTRACER)

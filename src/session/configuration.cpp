@@ -26,11 +26,13 @@ using base::Result;
 
 constexpr std::string_view variable_prefix = "HAWSER_";
 
-constexpr std::array<ReservedVariable, 8> reserved = {{
+constexpr std::array<ReservedVariable, 10> reserved = {{
     {"HAWSER_CONFIG", "configuration file to read instead of hawser.toml; empty: none"},
     {"HAWSER_SET", "parameters given to mpirun --set, one name=value per line"},
     {"HAWSER_JOB_FD", "written by mpirun: descriptor of the job's shared segment"},
     {"HAWSER_JOB_INDEX", "written by mpirun: index of the process in its job"},
+    {"HAWSER_PARENT_PORT", "written by MPI_Comm_spawn: the port of the parents of a new job"},
+    {"HAWSER_SPAWN_REPORT", "written by MPI_Comm_spawn: descriptor by which its mpirun reports"},
     {"HAWSER_ROOT", "where Hawser is installed, if it was moved after installation"},
     {"HAWSER_CC", "C compiler that mpicc calls"},
     {"HAWSER_CXX", "C++ compiler that mpicxx calls"},

@@ -82,8 +82,9 @@ HostSurroundings::HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settin
       payer_(payer),
       waiter_(wake_words_[bootstrap.placement().local_rank], payer, policy) {}
 
-Result<std::vector<std::unique_ptr<transport::Transport>>> HostSurroundings::make_transports(
-    transport::Sink& sink, memory::Ledger& ledger) {
+Result<Surroundings::Transports> HostSurroundings::make_transports(transport::Sink& sink,
+                                                                   memory::Ledger& ledger,
+                                                                   const bootstrap::Keyring& keys) {
   Transports transports;
   if (const int descriptor = bootstrap_.descriptor(); descriptor >= 0)
     HAWSER_TRY(waiter_.add_descriptor(descriptor, p2p::WakeBy::anything));
@@ -95,7 +96,7 @@ Result<std::vector<std::unique_ptr<transport::Transport>>> HostSurroundings::mak
                                transport_names_, name));
     if (is_alone || (name == "tcp" && !needs_tcp())) continue;
     HAWSER_TRY(name == "shm"   ? add_shm(transports, sink, ledger)
-               : name == "tcp" ? add_tcp(transports, sink, ledger)
+               : name == "tcp" ? add_tcp(transports, sink, ledger, keys)
                                : add_verbs(transports, sink, ledger));
   }
   return transports;
@@ -119,11 +120,24 @@ bool HostSurroundings::needs_tcp() const {
          !std::ranges::count(transports_named(transport_names_), "shm");
 }
 
+Result<Surroundings::Transports> HostSurroundings::make_outward_transports(
+    transport::Sink& sink, memory::Ledger& ledger, const bootstrap::Keyring& keys) {
+  if (!std::ranges::count(transports_named(transport_names_), "tcp"))
+    return Error(ErrorClass::unsupported_operation,
+                 fmt::format("transport={0} leaves out what reaches processes of other jobs; "
+                             "transport={0},tcp would be right",
+                             transport_names_));
+  Transports transports;
+  HAWSER_TRY(add_tcp(transports, sink, ledger, keys));
+  return transports;
+}
+
 Result<void> HostSurroundings::add_tcp(Transports& transports, transport::Sink& sink,
-                                       memory::Ledger& ledger) {
+                                       memory::Ledger& ledger, const bootstrap::Keyring& keys) {
   const bootstrap::Placement& placement = bootstrap_.placement();
   auto tcp = transport::tcp::TcpTransport::open(
-      {placement.self, placement.key, &ledger, &sink, [this] { return waiter_.now_ns(); }}, tcp_);
+      {placement.self, placement.key, &keys, &ledger, &sink, [this] { return waiter_.now_ns(); }},
+      tcp_);
   if (!tcp) return tcp.take_error();
   HAWSER_TRY(add_descriptors(**tcp));
   transports.push_back(std::move(*tcp));

@@ -23,8 +23,14 @@ class HostSurroundings final : public Surroundings {
 
   bootstrap::Bootstrap& bootstrap() override { return bootstrap_; }
   p2p::Waiter& waiter() override { return waiter_; }
-  Result<std::vector<std::unique_ptr<transport::Transport>>> make_transports(
-      transport::Sink& sink, memory::Ledger& ledger) override;
+  Result<Transports> make_transports(transport::Sink& sink, memory::Ledger& ledger,
+                                     const bootstrap::Keyring& keys) override;
+  Result<Transports> make_outward_transports(transport::Sink& sink, memory::Ledger& ledger,
+                                             const bootstrap::Keyring& keys) override;
+  Result<void> watch(int descriptor) override {
+    return waiter_.add_descriptor(descriptor, p2p::WakeBy::anything);
+  }
+  void unwatch(int descriptor) override { waiter_.remove_descriptor(descriptor); }
   void wake_all() override;
   [[nodiscard]] std::optional<collective::TeamHost> team_host() override;
   [[nodiscard]] std::uint64_t sleeps() const override { return waiter_.sleeps(); }
@@ -38,9 +44,9 @@ class HostSurroundings final : public Surroundings {
                    const p2p::WaitPolicy& policy);
 
   bootstrap::Bootstrap& bootstrap_;
-  using Transports = std::vector<std::unique_ptr<transport::Transport>>;
   Result<void> add_shm(Transports& transports, transport::Sink& sink, memory::Ledger& ledger);
-  Result<void> add_tcp(Transports& transports, transport::Sink& sink, memory::Ledger& ledger);
+  Result<void> add_tcp(Transports& transports, transport::Sink& sink, memory::Ledger& ledger,
+                       const bootstrap::Keyring& keys);
   /// Some process of the job is beyond shared memory.
   [[nodiscard]] bool needs_tcp() const;
   Result<void> add_descriptors(const transport::Transport& transport);

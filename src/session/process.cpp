@@ -1,6 +1,38 @@
 #include "session/process.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace hawser::session {
+
+using base::Error;
+using base::ErrorClass;
+
+Result<Surroundings::Transports> Surroundings::make_outward_transports(transport::Sink&,
+                                                                       memory::Ledger&,
+                                                                       const bootstrap::Keyring&) {
+  return Error(ErrorClass::unsupported_operation,
+               "no transport of this process reaches processes of other jobs");
+}
+
+namespace {
+
+/// A process has died, as far as this one knows, of which the bootstrap has not been told:
+/// launchers of others wait for it, and so must nobody who waits for them.
+bool has_untold_death(Process& process) {
+  if (process.bootstrap().hears_of_deaths()) return false;
+  bool found = false;
+  const p2p::LaneLock lock(process.engine());
+  process.endpoints().for_each([&](const channel::Endpoint& endpoint) {
+    const base::Identity& peer = endpoint.identity();
+    found |= endpoint.is_lost() && !endpoint.took_leave() &&
+             peer.job == process.placement().self.job &&
+             process.bootstrap().ending_of(peer.index) == bootstrap::Bootstrap::Ending::none;
+  });
+  return found;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Process>> Process::create(std::unique_ptr<Surroundings> surroundings,
                                                  const Settings& settings,
@@ -37,11 +69,14 @@ Process::Process(std::unique_ptr<Surroundings> surroundings, const Settings& set
       teams_(engine_, ledger_, surroundings_->team_host(), settings.teams),
       blocking_(engine_, &teams_),
       plans_(engine_),
-      comms_(engine_, plans_, placement().self, *this),
+      comms_(engine_, plans_, placement().self, *this, registry_),
+      mitigation_(engine_, comms_, registry_, placement().self),
+      connections_(engine_, comms_, *this),
       byte_type_(byte_type),
       buffered_sends_(engine_, byte_type),
       partitioner_(engine_, byte_type) {
   endpoints_.set_self_transport(self_transport_);
+  backend_.set_comms(*registry_);
 }
 
 Process::~Process() {
@@ -50,7 +85,7 @@ Process::~Process() {
 }
 
 Result<void> Process::open_transports() {
-  auto transports = surroundings_->make_transports(endpoints_, ledger_);
+  auto transports = surroundings_->make_transports(endpoints_, ledger_, keys_);
   if (!transports) return transports.take_error();
   transports_ = std::move(*transports);
   for (const auto& transport : transports_) {
@@ -64,7 +99,41 @@ Result<void> Process::open_transports() {
   HAWSER_TRY(bootstrap().commit());
   surroundings_->wake_all();
   // Where frames may be lost, each peer has buffers and timers of its own, and earns connections.
+  engine_.set_distance([this](const base::Identity& process) {
+    if (process.job != placement().self.job) return core::Reach::jobs;
+    return addresses_.is_same_host(process) ? core::Reach::host : core::Reach::job;
+  });
   engine_.set_peers_cost(!transports_.empty() && transports_.front()->datagram_bytes_max() > 0);
+  return {};
+}
+
+Result<bootstrap::Addresses> Process::open() {
+  HAWSER_TRY(open_outward_transports());
+  const p2p::LaneLock lock(engine_);
+  bootstrap::Addresses addresses;
+  for (const auto& transport : transports_) {
+    if (!transport->reaches_other_jobs()) continue;
+    const Result<std::span<const std::byte>> address = transport->address();
+    if (!address) return address.error();
+    addresses.emplace(transport->name(), std::vector(address->begin(), address->end()));
+  }
+  return addresses;
+}
+
+Result<void> Process::open_outward_transports() {
+  {
+    const p2p::LaneLock lock(engine_);
+    if (std::ranges::any_of(transports_, &transport::Transport::reaches_other_jobs)) return {};
+    auto outward = surroundings_->make_outward_transports(endpoints_, ledger_, keys_);
+    if (!outward) return outward.take_error();
+    for (auto& transport : *outward) {
+      endpoints_.add_transport(*transport);
+      transports_.push_back(std::move(transport));
+    }
+  }
+  // Who sleeps already sleeps on what there was; who was alone had nothing to make progress with.
+  surroundings_->waiter().wake();
+  start_progress_threads();
   return {};
 }
 
@@ -166,7 +235,7 @@ void Process::meet_all() {
   bootstrap().arrive_at_end();
   const auto have_all_arrived = [this] { return bootstrap().have_all_arrived_at_end(); };
   if (have_all_arrived()) surroundings_->wake_all();
-  engine_.wait_until(have_all_arrived);
+  engine_.wait_until([&] { return have_all_arrived() || has_untold_death(*this); });
 }
 
 void Process::leave() {

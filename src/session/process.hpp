@@ -13,11 +13,14 @@
 #include <vector>
 
 #include "bootstrap/address_book.hpp"
+#include "bootstrap/keyring.hpp"
 #include "channel/endpoint/endpoint_table.hpp"
 #include "channel/policy/policy.hpp"
 #include "collective/executor/direct.hpp"
 #include "collective/executor/plan_runner.hpp"
 #include "comm_ops/comm_factory.hpp"
+#include "comm_ops/mitigation.hpp"
+#include "dynamic/connections.hpp"
 #include "memory/ledger/ledger.hpp"
 #include "p2p/buffered/buffered_sends.hpp"
 #include "p2p/engine.hpp"
@@ -38,9 +41,17 @@ class Surroundings {
   virtual ~Surroundings() = default;
   virtual bootstrap::Bootstrap& bootstrap() = 0;
   virtual p2p::Waiter& waiter() = 0;
-  /// The transports to other processes, in order of preference, delivering to SINK.
-  virtual Result<std::vector<std::unique_ptr<transport::Transport>>> make_transports(
-      transport::Sink& sink, memory::Ledger& ledger) = 0;
+  using Transports = std::vector<std::unique_ptr<transport::Transport>>;
+  /// The transports to other processes, in order of preference, delivering to SINK. Those that
+  /// reach other jobs prove themselves to these by KEYS.
+  virtual Result<Transports> make_transports(transport::Sink& sink, memory::Ledger& ledger,
+                                             const bootstrap::Keyring& keys) = 0;
+  /// The transports that reach processes of other jobs, if the others do not.
+  virtual Result<Transports> make_outward_transports(transport::Sink& sink, memory::Ledger& ledger,
+                                                     const bootstrap::Keyring& keys);
+  /// From now on waiting ends when DESCRIPTOR is readable, too, until unwatch().
+  virtual Result<void> watch(int /*descriptor*/) { return {}; }
+  virtual void unwatch(int /*descriptor*/) {}
   /// We told the bootstrap what others may sleep until: they are to look again.
   virtual void wake_all() {}
   /// What its processes bring into teams; nothing where they share no memory.
@@ -51,7 +62,7 @@ class Surroundings {
   [[nodiscard]] virtual std::uint64_t wakes() const { return 0; }
 };
 
-class Process final : private comm_ops::Locality {
+class Process final : private comm_ops::Locality, private dynamic::Outside {
  public:
   /// A process that others can reach, with the communicators of the world model.
   /// TYPES: the predefined datatypes; borrowed.
@@ -88,6 +99,9 @@ class Process final : private comm_ops::Locality {
   [[nodiscard]] const collective::DirectRunner& blocking() const { return blocking_; }
   [[nodiscard]] collective::PlanRunner& plans() { return plans_; }
   [[nodiscard]] comm_ops::CommFactory& comms() { return comms_; }
+  [[nodiscard]] dynamic::Connections& connections() { return connections_; }
+  [[nodiscard]] dynamic::Outside& outside() { return *this; }
+  [[nodiscard]] comm_ops::Mitigation& mitigation() { return mitigation_; }
   [[nodiscard]] p2p::BufferedSends& buffered_sends() { return buffered_sends_; }
   [[nodiscard]] p2p::Orphans& orphans() { return orphans_; }
   [[nodiscard]] p2p::Partitioner& partitioner() { return partitioner_; }
@@ -107,6 +121,7 @@ class Process final : private comm_ops::Locality {
           channel::Policy policy, const channel::DeliveryChannels& delivery,
           core::Datatype& byte_type);
   Result<void> open_transports();
+  Result<void> open_outward_transports();
   void connect_to_all();
   /// By the bootstrap, so that nobody needs a peer for it.
   void meet_all();
@@ -115,20 +130,41 @@ class Process final : private comm_ops::Locality {
   void set_locks(bool threaded);
   [[nodiscard]] bool is_same_host(const base::Identity& process) const override;
 
+  // Outside:
+  [[nodiscard]] const base::Identity& self() const override {
+    return surroundings_->bootstrap().placement().self;
+  }
+  [[nodiscard]] const bootstrap::JobKey& job_key() const override {
+    return surroundings_->bootstrap().placement().key;
+  }
+  Result<bootstrap::Addresses> open() override;
+  bootstrap::AddressBook& addresses() override { return addresses_; }
+  bootstrap::Keyring& keys() override { return keys_; }
+  Result<std::unique_ptr<bootstrap::Spawning>> spawn(
+      const bootstrap::SpawnRequest& request) override {
+    return bootstrap().spawn(request);
+  }
+  Result<void> watch(int descriptor) override { return surroundings_->watch(descriptor); }
+  void unwatch(int descriptor) override { surroundings_->unwatch(descriptor); }
+
   const std::unique_ptr<Surroundings> surroundings_;
   const Settings settings_;
   memory::Ledger ledger_;
   channel::Policy policy_;
   bootstrap::AddressBook addresses_;
+  bootstrap::Keyring keys_;
   channel::EndpointTable endpoints_;
   transport::self::SelfTransport self_transport_;
   std::vector<std::unique_ptr<transport::Transport>> transports_;
+  const std::shared_ptr<core::CommRegistry> registry_ = std::make_shared<core::CommRegistry>();
   p2p::ChannelBackend backend_;
   p2p::Engine engine_;
   collective::Teams teams_;
   collective::DirectRunner blocking_;
   collective::PlanRunner plans_;
   comm_ops::CommFactory comms_;
+  comm_ops::Mitigation mitigation_;
+  dynamic::Connections connections_;
   core::Datatype& byte_type_;
   p2p::Orphans orphans_;
   p2p::BufferedSends buffered_sends_;

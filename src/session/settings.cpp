@@ -76,6 +76,27 @@ void register_tcp(base::ParameterRegistry& registry, transport::tcp::Settings& t
                 .unit = "seconds",
                 .min = 1,
                 .max = 86400});
+  registry.add(
+      "tcp.idle_s", &tcp.idle_s,
+      {.sentence = "How long a connection is unused before both sides do without it, until "
+                   "the next message; 0: they never do.",
+       .unit = "seconds",
+       .min = 0,
+       .max = 86400});
+  registry.add("tcp.rails", &tcp.rails,
+               {.sentence = "Interfaces by which a process connects to a peer that it exchanges "
+                            "much with: what is long crosses all of them, and any takes over from "
+                            "one that fails.",
+                .unit = "interfaces",
+                .min = 1,
+                .max = transport::rails_max});
+  registry.add("tcp.connections_max", &tcp.connections_max,
+               {.sentence = "Peers that a process is connected to at a time: beyond them it does "
+                            "without the connection that was used least recently, if nothing is "
+                            "under way there; 0: as many as it may have descriptors for.",
+                .unit = "connections",
+                .min = 0,
+                .max = 1 << 20});
 }
 
 void register_verbs(base::ParameterRegistry& registry, transport::verbs::Settings& verbs) {
@@ -95,8 +116,8 @@ void register_verbs(base::ParameterRegistry& registry, transport::verbs::Setting
                 .min = 1,
                 .max = transport::rails_max});
   registry.add("verbs.ud_send_buffers", &verbs.ud_send_buffers,
-               {.sentence = "Buffers of an MTU for datagrams that were not acknowledged yet, "
-                            "that are made at a time.",
+               {.sentence = "Buffers for datagrams that were not acknowledged yet, that are made "
+                            "at a time: of an MTU, or of 192 bytes for what is so short.",
                 .unit = "buffers",
                 .min = 32,
                 .max = 65536});

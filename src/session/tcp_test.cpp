@@ -20,16 +20,25 @@ using transport::ChannelKind;
 
 /// A process with a TCP transport alone.
 struct TcpProcess {
-  TcpProcess(channel::FakeBootstrap::Directory& directory, std::uint32_t index, bool encrypts)
+  TcpProcess(channel::FakeBootstrap::Directory& directory, std::uint32_t index, bool encrypts,
+             std::int64_t idle_s = 0,
+             const std::vector<platform::InterfaceAddress>& interfaces = {})
       : bootstrap(directory, index),
         table({bootstrap.placement().self, &addresses, &bootstrap, &ledger, &policy, settings, 0,
                assurance, *channel::DeliveryChannels::parse(assurance), platform::monotonic_ns}),
         alone(nobody, index, 0, table) {
     table.set_handler(handler);
     table.set_self_transport(alone);
-    const transport::tcp::Settings how{.include = "lo", .encrypt = encrypts};
-    tcp = std::move(*transport::tcp::TcpTransport::open(
-        {bootstrap.placement().self, {}, &ledger, &table, platform::monotonic_ns}, how));
+    const transport::tcp::Settings how{
+        .include = interfaces.empty() ? "lo" : "", .encrypt = encrypts, .idle_s = idle_s};
+    tcp = std::move(*transport::tcp::TcpTransport::open({bootstrap.placement().self,
+                                                         {},
+                                                         nullptr,
+                                                         &ledger,
+                                                         &table,
+                                                         platform::monotonic_ns,
+                                                         interfaces},
+                                                        how));
     EXPECT_TRUE(bootstrap.publish(tcp->name(), *tcp->address()).ok());
     table.add_transport(*tcp);
   }
@@ -48,7 +57,17 @@ struct TcpProcess {
   std::unique_ptr<transport::tcp::TcpTransport> tcp;
 };
 
-class TcpCuts : public ::testing::TestWithParam<bool> {
+struct Cutting {
+  bool encrypts;
+  std::vector<platform::InterfaceAddress> interfaces = {};  // of each process
+};
+
+/// As if of two interfaces, each of which reaches but the same one of another process.
+platform::InterfaceAddress part_of_loopback(const std::string& name, std::uint8_t last) {
+  return {name, {.bytes = {127, 0, 0, last}}, 32};
+}
+
+class TcpCuts : public ::testing::TestWithParam<Cutting> {
  protected:
   static constexpr std::uint32_t messages = 4000;
   static constexpr int cuts = 25;
@@ -74,11 +93,18 @@ class TcpCuts : public ::testing::TestWithParam<bool> {
   }
 
   channel::FakeBootstrap::Directory directory;
-  TcpProcess a{directory, 0, GetParam()};
-  TcpProcess b{directory, 1, GetParam()};
+  TcpProcess a{directory, 0, GetParam().encrypts, 0, GetParam().interfaces};
+  TcpProcess b{directory, 1, GetParam().encrypts, 0, GetParam().interfaces};
   std::mt19937 random{7};
 };
-INSTANTIATE_TEST_SUITE_P(PlainAndEncrypted, TcpCuts, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(PlainAndEncrypted, TcpCuts,
+                         ::testing::Values(Cutting{false}, Cutting{true}));
+INSTANTIATE_TEST_SUITE_P(
+    SeveralInterfaces, TcpCuts,
+    ::testing::Values(Cutting{false, {part_of_loopback("one", 1), part_of_loopback("two", 2)}},
+                      Cutting{true,
+                              {part_of_loopback("one", 1), part_of_loopback("two", 2),
+                               part_of_loopback("three", 3)}}));
 
 TEST_P(TcpCuts, LoseAndDoubleNothing) {
   Endpoint& to_b = a.table.find_or_make(b.bootstrap.placement().self);
@@ -97,7 +123,7 @@ TEST_P(TcpCuts, LoseAndDoubleNothing) {
     progress();
     if (cut < cuts && sent_by_a > messages / cuts * static_cast<std::uint32_t>(cut) + 50) {
       Endpoint& side = ++cut % 2 == 0 ? to_b : to_a;
-      static_cast<transport::tcp::TcpLink&>(side.link()).cut();
+      static_cast<transport::tcp::TcpLink&>(side.link()).cut(random() % 3);
     }
   }
   EXPECT_EQ(cut, cuts);
@@ -117,6 +143,59 @@ TEST_P(TcpCuts, AMessageWaitsForTheFirstConnection) {
   const std::uint64_t until_ns = platform::monotonic_ns() + 20'000'000'000;
   while (b.handler.numbers.empty() && platform::monotonic_ns() < until_ns) progress();
   EXPECT_EQ(b.handler.numbers, std::vector<std::uint32_t>{number});
+}
+
+/// Two processes whose connection ends when nobody uses it.
+class TcpRest : public ::testing::Test {
+ protected:
+  static void send(Endpoint& to, std::uint32_t number) {
+    to.send(1, sizeof(channel::FramePrefix) + sizeof(number),
+            [&](std::byte* body) { std::memcpy(body, &number, sizeof(number)); });
+  }
+  template <class Done>
+  bool progress_until(Done&& done) {
+    const std::uint64_t until_ns = platform::monotonic_ns() + 20'000'000'000;
+    while (!done() && platform::monotonic_ns() < until_ns)
+      for (TcpProcess* each : {&a, &b}) {
+        each->table.arm();
+        each->table.progress();
+      }
+    return done();
+  }
+  [[nodiscard]] std::uint64_t connections() const {
+    return a.tcp->connections().now + b.tcp->connections().now;
+  }
+
+  channel::FakeBootstrap::Directory directory;
+  TcpProcess a{directory, 0, false, 1};
+  TcpProcess b{directory, 1, false, 1};
+};
+
+TEST_F(TcpRest, EndsAtTheNextMessageOfWhoeverSendsOne) {
+  Endpoint& to_b = a.table.find_or_make(b.bootstrap.placement().self);
+  send(to_b, 1);
+  ASSERT_TRUE(progress_until([&] { return b.handler.numbers.size() == 1 && connections() == 0; }));
+  EXPECT_FALSE(to_b.is_lost());
+  EXPECT_TRUE(to_b.is_open());
+  Endpoint& to_a = b.table.find_or_make(a.bootstrap.placement().self);
+  send(to_a, 2);
+  b.table.note_waiting(to_a);
+  ASSERT_TRUE(progress_until([&] { return a.handler.numbers.size() == 1 && connections() == 0; }));
+  send(to_b, 3);
+  a.table.note_waiting(to_b);
+  ASSERT_TRUE(progress_until([&] { return b.handler.numbers.size() == 2; }));
+  EXPECT_EQ(b.handler.numbers, (std::vector<std::uint32_t>{1, 3}));
+  EXPECT_EQ(a.handler.lost + b.handler.lost, 0);
+}
+
+TEST_F(TcpRest, NobodyConnectsToSayGoodBye) {
+  send(a.table.find_or_make(b.bootstrap.placement().self), 1);
+  ASSERT_TRUE(progress_until([&] { return b.handler.numbers.size() == 1 && connections() == 0; }));
+  a.table.part();
+  b.table.part();
+  EXPECT_TRUE(a.table.is_drained());
+  EXPECT_TRUE(b.table.is_drained());
+  EXPECT_EQ(connections(), 0U);
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ PerformanceVariable::Read over_peers(
 
 /// WHAT went over KIND, or waited at its sender to be fetched.
 std::string traffic_sentence(std::string_view what, ChannelKind kind, std::string_view direction) {
-  if (kind == ChannelKind::single_copy || kind == ChannelKind::ud_zero_copy)
+  if (kind == ChannelKind::single_copy || kind == ChannelKind::ud_zero_copy ||
+      kind == ChannelKind::tcp_zero_copy)
     return fmt::format("{} {} whose data the receiver fetches.", what, direction);
   return fmt::format("{} {} over {}; each frame of fetched data counts as one.", what, direction,
                      transport::channel_name(kind));
@@ -229,6 +230,31 @@ void add_rails(Variables& variables) {
                        transport::rails_max});
 }
 
+/// A number of all transports that need a connection for each peer.
+PerformanceVariable::Read over_connections(
+    std::uint64_t transport::Transport::PeerConnections::*number) {
+  return one([number](Process& process) {
+    std::uint64_t sum = 0;
+    for (const auto& transport : process.transports()) sum += transport->connections().*number;
+    return sum;
+  });
+}
+
+void add_connections(Variables& variables) {
+  using Connections = transport::Transport::PeerConnections;
+  variables.push_back({"transport.connections",
+                       "Peers with which there is a connection of TCP now.", VariableClass::level,
+                       Verbosity::user_basic, over_connections(&Connections::now)});
+  variables.push_back({"transport.connections_opened",
+                       "Connections of TCP so far; those that were made anew count again.",
+                       VariableClass::counter, Verbosity::user_basic,
+                       over_connections(&Connections::opened)});
+  variables.push_back({"transport.connections_rested",
+                       "Connections of TCP that were ended because nobody used them.",
+                       VariableClass::counter, Verbosity::user_basic,
+                       over_connections(&Connections::rested)});
+}
+
 void add_waiting(Variables& variables) {
   variables.push_back({"wait.sleeps", "Times that this process went to sleep while it waited.",
                        VariableClass::counter, Verbosity::tuner_basic,
@@ -252,6 +278,7 @@ std::vector<PerformanceVariable> make_performance_variables() {
   add_registrations(variables);
   add_delivery(variables);
   add_rails(variables);
+  add_connections(variables);
   add_waiting(variables);
   return variables;
 }

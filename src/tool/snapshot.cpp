@@ -37,8 +37,22 @@ void add_connections(const channel::EndpointTable& endpoints, Statistics& statis
     std::uint64_t used = 0;
     endpoints.for_each(
         [&](const channel::Endpoint& endpoint) { used += has_used(endpoint, kind) ? 1 : 0; });
-    statistics.connections.push_back(
-        {std::string(transport::channel_name(kind)), counts.now, counts.most, counts.opened, used});
+    statistics.connections.push_back({std::string(transport::channel_name(kind)), counts.now,
+                                      counts.most, counts.opened, used, 0});
+  }
+}
+
+/// Of transports that need one for each peer, under the name of the channel that it is.
+void add_peer_connections(const session::Process& process, Statistics& statistics) {
+  for (const auto& transport : process.transports()) {
+    const transport::Transport::PeerConnections counts = transport->connections();
+    if (counts.opened == 0) continue;
+    std::uint64_t used = 0;
+    process.endpoints().for_each([&](const channel::Endpoint& endpoint) {
+      used += has_used(endpoint, transport::ChannelKind::tcp) ? 1 : 0;
+    });
+    statistics.connections.push_back({std::string(transport->name()), counts.now, counts.most,
+                                      counts.opened, used, counts.rested});
   }
 }
 
@@ -104,6 +118,7 @@ Statistics take_snapshot(session::Process& process, const base::ParameterRegistr
   std::sort(statistics.peers.begin(), statistics.peers.end(),
             [](const PeerTraffic& a, const PeerTraffic& b) { return a.peer < b.peer; });
   add_connections(process.endpoints(), statistics);
+  add_peer_connections(process, statistics);
   add_rails(process, statistics);
   add_variables(process, statistics);
   statistics.parameters = changed_parameters(registry);

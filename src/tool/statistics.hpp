@@ -26,13 +26,15 @@ struct PeerTraffic {
   base::ChannelCounters received;
 };
 
-/// The dedicated channels of one kind that this process asked for, or that serve both directions.
+/// The dedicated channels of one kind that this process asked for, or that serve both directions;
+/// or the connections of a transport that needs one for each peer.
 struct DedicatedChannels {
   std::string channel;
   std::uint64_t now = 0;
   std::uint64_t most = 0;    // at a time
   std::uint64_t opened = 0;  // so far
   std::uint64_t used = 0;    // peers that one of them carried messages to or from
+  std::uint64_t rested = 0;  // of `opened`, ended because nobody used them
 };
 
 /// What this process sent, and wrote and read by operations, over one port or interface.

@@ -39,7 +39,8 @@ Json write_connections(const std::vector<DedicatedChannels>& connections) {
                     {"now", each.now},
                     {"most", each.most},
                     {"opened", each.opened},
-                    {"used", each.used}});
+                    {"used", each.used},
+                    {"rested", each.rested}});
   }
   return list;
 }
@@ -116,7 +117,8 @@ std::vector<DedicatedChannels> read_connections(const Json& list) {
   std::vector<DedicatedChannels> connections;
   for (const Json& entry : list)
     connections.push_back({entry.at("channel"), entry.at("now"), entry.at("most"),
-                           entry.at("opened"), entry.at("used")});
+                           entry.at("opened"), entry.at("used"),
+                           entry.value("rested", std::uint64_t{0})});
   return connections;
 }
 

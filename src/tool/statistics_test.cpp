@@ -22,7 +22,7 @@ Statistics sample() {
   statistics.pid = 4711;
   statistics.elapsed_ns = 1'500'000'000;
   statistics.peers = {{0, "shm_queue", {5, 40}, {6, UINT64_MAX}}, {3, "self", {1, 0}, {1, 0}}};
-  statistics.connections = {{"rc_send", 2, 3, 5, 4}};
+  statistics.connections = {{"rc_send", 2, 3, 5, 4, 1}};
   statistics.rails = {{"verbs.1", "port 2 of mlx5_0", 77}};
   statistics.sent_sizes.add_many(8, 5);
   statistics.sent_sizes.add(0);
@@ -43,7 +43,7 @@ TEST(StatisticsJson, IsOneLine) {
       "\"messages_received\":6,\"bytes_received\":18446744073709551615},{\"peer\":3,"
       "\"channel\":\"self\",\"messages_sent\":1,\"bytes_sent\":0,\"messages_received\":1,"
       "\"bytes_received\":0}],\"connections\":[{\"channel\":\"rc_send\",\"now\":2,\"most\":3,"
-      "\"opened\":5,\"used\":4}],\"rails\":[{\"transport\":\"verbs.1\",\"port\":"
+      "\"opened\":5,\"used\":4,\"rested\":1}],\"rails\":[{\"transport\":\"verbs.1\",\"port\":"
       "\"port 2 of "
       "mlx5_0\",\"bytes_sent\":77}],\"sent_sizes\":[{\"from_bytes\":0,\"to_bytes\":0,\"messages\":"
       "1},{\"from_bytes\":8,\"to_bytes\":15,\"messages\":5}],\"protocols\":{\"eager\":6},"

@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/copy.hpp"
 #include "base/ids.hpp"
@@ -57,21 +58,27 @@ enum class ChannelKind : std::uint8_t {
   rc_rdma,       // operations on the program's memory over the connection, and frames behind them
   xrc_send,      // frames over a reliable queue pair that all peers of a host share
   tcp,           // frames over a TCP connection, which is made anew when it breaks
+  tcp_zero_copy,  // no frames: operations that have the peer's memory sent into ours by it
   count_
 };
 inline constexpr std::size_t channel_kind_count = static_cast<std::size_t>(ChannelKind::count_);
 
 constexpr std::string_view channel_name(ChannelKind kind) {
   constexpr std::array<std::string_view, channel_kind_count> names = {
-      "self", "shared_queue", "ring",         "single_copy", "ud_send",  "ud_zero_copy",
-      "copy", "rc_send",      "rc_fast_path", "rc_rdma",     "xrc_send", "tcp"};
+      "self",    "shared_queue", "ring",    "single_copy", "ud_send", "ud_zero_copy", "copy",
+      "rc_send", "rc_fast_path", "rc_rdma", "xrc_send",    "tcp",     "tcp_zero_copy"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 /// Messages can travel in frames of a channel of KIND.
 constexpr bool carries_frames(ChannelKind kind) {
   return kind != ChannelKind::single_copy && kind != ChannelKind::ud_zero_copy &&
-         kind != ChannelKind::copy && kind != ChannelKind::rc_rdma;
+         kind != ChannelKind::copy && kind != ChannelKind::rc_rdma &&
+         kind != ChannelKind::tcp_zero_copy;
+}
+/// Link::start works while there is a channel of KIND.
+constexpr bool has_operations(ChannelKind kind) {
+  return kind == ChannelKind::rc_rdma || kind == ChannelKind::tcp_zero_copy;
 }
 /// A frame of KIND that was committed may be lost or come twice.
 constexpr bool may_lose_frames(ChannelKind kind) { return kind == ChannelKind::ud_send; }
@@ -249,6 +256,9 @@ class Link {
 
   /// The kinds of channels that ask() may bring.
   [[nodiscard]] ChannelSet earnable() const { return earnable_; }
+  /// The kinds that are not, since as many as this side can have are in use: once one of those is
+  /// gone they are again, which is told by Sink::on_channels_changed. Who lies idle shall go.
+  [[nodiscard]] ChannelSet crowded_out() const { return crowded_out_; }
   /// Asks the peer for a channel; the answer is Sink::on_channels_changed or on_channel_refused.
   /// False if even the question found no room now: ask again later, unless earnable() lacks the
   /// kind since: then this side can't have it.
@@ -268,6 +278,9 @@ class Link {
   /// The peer has left (Transport::leave): until it comes back it reads nothing, and what finds no
   /// room need not be waited for.
   [[nodiscard]] virtual bool is_away() const = 0;
+  /// Both sides do without a connection for now, since nothing is under way: there is nothing to
+  /// say at the end.
+  [[nodiscard]] virtual bool is_at_rest() const { return false; }
 
   /// The earned channels from the peer to us that are not mutual; front() looks into those that are
   /// memory of ours. Changes only inside progress().
@@ -283,7 +296,7 @@ class Link {
   virtual std::int64_t get(std::span<const MemoryPiece> local,
                            std::span<const MemoryPiece> remote) = 0;
 
-  // Operations on the program's memory (channel rc_rdma).
+  // Operations on the program's memory (channel rc_rdma; tcp_zero_copy has gets alone).
 
   /// BYTES of this process's memory from ADDRESS on, for operations of this link's adapter, until
   /// it is let go. MPI_ERR_NO_MEM: not now; other errors: not this memory.
@@ -341,6 +354,7 @@ class Link {
  protected:
   ChannelSet channels_;
   ChannelSet earnable_;
+  ChannelSet crowded_out_;
   ChannelSet incoming_;
 };
 
@@ -373,6 +387,11 @@ class Sink {
   virtual void on_clearance(Link& link, std::uint64_t token, const Clearance& clearance) = 0;
   /// The peer is gone; nothing more will arrive or leave on this link.
   virtual void on_lost(Link& link, std::string_view cause) = 0;
+  /// What PEER has published for the transport called NAME, and connect() would be given: for a
+  /// peer that has reached us first. Empty: it is not known.
+  virtual std::vector<std::byte> address_of(const Identity& /*peer*/, std::string_view /*name*/) {
+    return {};
+  }
 };
 
 class Transport {
@@ -384,12 +403,28 @@ class Transport {
   [[nodiscard]] virtual Rail rail() const { return {}; }
   /// It reaches processes of its own host alone, though others publish addresses of its kind too.
   [[nodiscard]] virtual bool is_for_one_host() const { return false; }
+  /// It reaches processes of other jobs, too.
+  [[nodiscard]] virtual bool reaches_other_jobs() const { return false; }
   /// What has crossed this transport, for statistics.
   struct Traffic {
     std::string by;                // the port or interface; empty: nobody counts
     std::uint64_t bytes_sent = 0;  // and written or read by operations of this side
   };
   [[nodiscard]] virtual Traffic traffic() const { return {}; }
+  /// Peers with which there is a connection, where each needs one, for statistics.
+  struct PeerConnections {
+    std::uint64_t now = 0;
+    std::uint64_t most = 0;    // at a time
+    std::uint64_t opened = 0;  // so far; those that were made anew count again
+    std::uint64_t rested = 0;  // of these, ended because nobody used them
+
+    void note_opened() {
+      ++opened;
+      most = std::max(most, ++now);
+    }
+    void note_ended() { --now; }
+  };
+  [[nodiscard]] virtual PeerConnections connections() const { return {}; }
   /// The bytes that others need to reach us (at most 255); from then on they may.
   virtual Result<std::span<const std::byte>> address() = 0;
   /// A link to PEER, who published ADDRESS; connects in the background, frames have to wait until

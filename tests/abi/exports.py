@@ -1,5 +1,5 @@
-"""The dynamic symbols of libmpi_abi.so.1 are the functions of the ABI, each as MPI_ (weak) and
-PMPI_ (strong), and nothing else; the library needs the C library alone."""
+"""The dynamic symbols of libmpi_abi.so.1 are the functions of the ABI and those of mpi-ext.h, each as
+MPI_ or MPIX_ (weak) and with a P before it (strong), and nothing else; the library needs the C library alone."""
 
 import argparse
 import pathlib
@@ -7,7 +7,11 @@ import re
 import subprocess
 import sys
 
-FUNCTIONS = pathlib.Path(__file__).resolve().parents[2] / "api" / "functions.txt"
+API = pathlib.Path(__file__).resolve().parents[2] / "api"
+sys.path.insert(0, str(API))
+
+import extensions  # noqa: E402
+
 ALLOWED_NEEDS = re.compile(r"(libc|libm|ld-linux[\w-]*)\.so\.\d+")
 
 
@@ -17,14 +21,14 @@ def output(*command):
 
 def wrong_symbols(nm, library):
     wanted = {}
-    for name in FUNCTIONS.read_text().split():
+    for name in (API / "functions.txt").read_text().split() + \
+            [function.name for function in extensions.FUNCTIONS]:
         wanted[name] = "W"
         wanted["P" + name] = "T"
     found = {}
     for line in output(nm, "-D", "--defined-only", library).splitlines():
         kind, name = line.split()[-2:]
-        if not re.match(r"P?MPIX_", name):
-            found[name] = kind
+        found[name] = kind
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
             yield f"{name}: should be {wanted.get(name)}, is {found.get(name)}"

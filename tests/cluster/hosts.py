@@ -1,9 +1,9 @@
 """Hosts out of name spaces, for tests of several hosts on one machine.
 
 Each host has a network, a UTS and a mount name space of its own: a name (h1, h2, …), interfaces
-(net0, net1, …) and a /dev/shm. Interface N of all hosts is joined by bridge N. All of it belongs to a
-Hosts object, carries its number in every name, and is gone when that is closed, with whatever was
-started in there.
+(net0, net1, …) and a /dev/shm. Interface N of all hosts is joined by bridge N; or, of two hosts, by a
+cable alone, so that nothing but its two ends costs time. All of it belongs to a Hosts object, carries
+its number in every name, and is gone when that is closed, with whatever was started in there.
 
     with Hosts(2, interfaces=2) as hosts:
         hosts.shape("h1", "net0", rate="1gbit", loss=0.01)
@@ -56,10 +56,14 @@ def ip(*words):
 
 
 class Hosts:
-    """COUNT hosts with INTERFACES each; a context manager."""
+    """COUNT hosts with INTERFACES each; a context manager. Without IS_BRIDGED there are two, and this
+    machine reaches neither by the network."""
 
-    def __init__(self, count, interfaces=1):
+    def __init__(self, count, interfaces=1, is_bridged=True):
+        if not is_bridged and count != 2:
+            raise Failure(f"a cable has two ends, and there are to be {count} hosts")
         self.number = os.getpid() % 65536
+        self.is_bridged = is_bridged
         self.names = [f"h{i + 1}" for i in range(count)]
         self.interfaces = interfaces
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hawser-hosts-"))
@@ -100,7 +104,7 @@ class Hosts:
     # Making and ending
 
     def _make(self):
-        for interface in range(self.interfaces):
+        for interface in range(self.interfaces if self.is_bridged else 0):
             bridge = self.bridge(interface)
             ip("link", "add", bridge, "type", "bridge")
             ip("addr", "add", f"{self.address('', interface)}/24", "dev", bridge)
@@ -110,6 +114,12 @@ class Hosts:
         (self.folder / "hosts").write_text("\n".join(lines) + "\n")
         for host in self.names:
             self._make_host(host)
+        for interface in range(self.interfaces):
+            self._make_cables(interface)
+            for host in self.names:
+                self._set_up(host, interface)
+        for host in self.names:
+            self._wait_until_up(host)
         pids = {host: holder.pid for host, holder in self.holders.items()}
         (self.folder / "state.json").write_text(json.dumps(pids))
         os.environ[STATE_VARIABLE] = str(self.folder / "state.json")
@@ -122,18 +132,43 @@ class Hosts:
         self.holders[host] = holder
         if holder.stdout.readline() != "ready\n":
             raise Failure(f"host {host} could not be set up")
-        inside = ["nsenter", "-t", str(holder.pid), "--net", "ip"]
-        subprocess.run([*inside, "link", "set", "lo", "up"], check=True)
-        for interface in range(self.interfaces):
-            outer, name = self.cable(host, interface), f"net{interface}"
-            ip("link", "add", outer, "type", "veth", "peer", "name", name, "netns",
-               str(holder.pid))
+        self._ip(host, "link", "set", "lo", "up")
+
+    def _make_cables(self, interface):
+        """From each host to the bridge, or from one to the other."""
+        name = f"net{interface}"
+        ends = [("type", "veth", "peer", "name", name, "netns", str(holder.pid))
+                for holder in self.holders.values()]
+        if not self.is_bridged:
+            first = self.holders[self.names[0]].pid
+            ip("link", "add", name, "netns", str(first), *ends[1])
+            return
+        for host, end in zip(self.names, ends):
+            outer = self.cable(host, interface)
+            ip("link", "add", outer, *end)
             ip("link", "set", outer, "master", self.bridge(interface), "up")
-            for address in (f"{self.address(host, interface)}/24",
-                            f"{self.address6(host, interface)}/64"):
-                quick = ["nodad"] if ":" in address else []
-                subprocess.run([*inside, "addr", "add", address, "dev", name, *quick], check=True)
-            subprocess.run([*inside, "link", "set", name, "up"], check=True)
+
+    def _set_up(self, host, interface):
+        name = f"net{interface}"
+        self._ip(host, "addr", "add", f"{self.address(host, interface)}/24", "dev", name)
+        self._ip(host, "addr", "add", f"{self.address6(host, interface)}/64", "dev", name, "nodad")
+        self._ip(host, "link", "set", name, "up")
+
+    def _wait_until_up(self, host):
+        """The kernel notices within a second that a cable has two ends; until then some programs take
+        an interface for one that can't be used."""
+        for _ in range(START_TIME_LIMIT_S * 50):
+            shown = self.run(host, ["ip", "-br", "link"], capture_output=True, text=True).stdout
+            states = [line.split()[1] for line in shown.splitlines() if line.startswith("net")]
+            if states == ["UP"] * self.interfaces:
+                return
+            time.sleep(0.02)
+        raise Failure(f"the interfaces of {host} do not come up: {shown}")
+
+    def _ip(self, host, *words):
+        """Runs ip(8) for interfaces of HOST."""
+        subprocess.run(["nsenter", "-t", str(self.holders[host].pid), "--net", "ip", *words],
+                       check=True)
 
     def close(self):
         """Ends everything that runs in the hosts, and the hosts."""
@@ -189,6 +224,11 @@ class Hosts:
         """The cable of net INTERFACE of HOST: its interface stays up, and nothing gets through."""
         ip("link", "set", self.cable(host, interface), "nomaster" if is_cut else "master",
            *([] if is_cut else [self.bridge(interface)]))
+
+    def sent_bytes(self, host, interface):
+        """What HOST has sent by net INTERFACE so far."""
+        counter = pathlib.Path("/sys/class/net") / self.cable(host, interface)
+        return int((counter / "statistics/rx_bytes").read_text(encoding="ascii"))
 
     def shape(self, host, interface, rate="", loss=0.0):
         """What leaves HOST by net INTERFACE: at most RATE (as tc says it), a share LOSS is lost.

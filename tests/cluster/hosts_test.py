@@ -56,6 +56,10 @@ class HostsTest(unittest.TestCase):
             self.assertEqual(self.send(self.hosts.address("h1", interface)), "hawser")
             self.assertEqual(self.send(self.hosts.address6("h1", interface)), "hawser")
 
+    def test_all_interfaces_are_up_from_the_start(self):
+        for name in self.hosts.names:
+            self.assertNotIn("DOWN", self.text_of(name, "ip", "-br", "link"))
+
     def test_a_cut_cable_carries_nothing_until_it_is_mended(self):
         self.hosts.cut("h2", 1, True)
         self.assertEqual(self.send(self.hosts.address("h1", 1)), "")
@@ -77,6 +81,16 @@ class HostsTest(unittest.TestCase):
                                text=True).stdout
         self.assertNotIn(f"hwb{number}-", links)
         self.assertNotIn(f"hwv{number}", links)
+
+    def test_two_may_be_joined_by_a_cable_alone(self):
+        self.hosts.close()
+        self.hosts = hosts.Hosts(2, is_bridged=False)
+        self.hosts.__enter__()
+        self.addCleanup(self.hosts.close)
+        self.assertEqual(self.send(self.hosts.address("h1")), "hawser")
+        self.assertEqual(self.send(self.hosts.address6("h1")), "hawser")
+        with self.assertRaises(hosts.Failure):
+            hosts.Hosts(3, is_bridged=False)
 
     def test_a_remote_shell_runs_words_as_a_shell_there_would(self):
         shell = pathlib.Path(__file__).parent / "remote_shell"

@@ -1,6 +1,6 @@
 """Jobs on two hosts that MPICH's hydra starts, and what happens to the network between them.
 
-    jobs_test.py BUILD MPIEXEC [TEST…]     (BUILD has the programs of tests/multirank)
+    jobs_test.py BUILD MPIEXEC [TEST…]     (BUILD has the programs of tests/multirank and tests/dynamic)
 """
 import os
 import pathlib
@@ -54,22 +54,8 @@ class Capture(threading.Thread):
         return self.frames, self.found
 
 
-class TwoHosts(unittest.TestCase):
-    """h1 and h2, joined by net0, by which they are started, and net1."""
-
-    def setUp(self):
-        self.hosts = hosts.Hosts(2, interfaces=2)
-        self.hosts.__enter__()
-        self.addCleanup(self.hosts.close)
-
-    def start(self, program, ranks=4, **settings):
-        """The job, with SETTINGS as environment; its output is one text."""
-        command = [MPIEXEC, "-launcher", "ssh", "-launcher-exec", HERE / "remote_shell", "-iface",
-                   self.hosts.bridge(0), "-hosts", "h1,h2", "-ppn", str(ranks // 2), "-n",
-                   str(ranks), program]
-        return subprocess.Popen(list(map(str, command)), env=os.environ | settings, text=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT)
+class Finishing(unittest.TestCase):
+    """Waits for jobs no longer than a job may take."""
 
     def finish(self, job):
         """Exit code and output of JOB."""
@@ -79,6 +65,30 @@ class TwoHosts(unittest.TestCase):
             job.kill()
             self.fail(f"not done after {SECONDS_MAX} s: {job.communicate()[0]}")
         return job.returncode, output
+
+
+class Jobs(Finishing):
+    """Jobs on h1 and h2, which are joined by INTERFACES nets; they are started by net0."""
+
+    INTERFACES = 2
+
+    def setUp(self):
+        self.hosts = hosts.Hosts(2, interfaces=self.INTERFACES)
+        self.hosts.__enter__()
+        self.addCleanup(self.hosts.close)
+
+    def start(self, program, *arguments, ranks=4, **settings):
+        """The job, with SETTINGS as environment; its output is one text."""
+        command = [MPIEXEC, "-launcher", "ssh", "-launcher-exec", HERE / "remote_shell", "-iface",
+                   self.hosts.bridge(0), "-hosts", "h1,h2", "-ppn", str(ranks // 2), "-n",
+                   str(ranks), program, *arguments]
+        return subprocess.Popen(list(map(str, command)), env=os.environ | settings, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT)
+
+
+class TwoHosts(Jobs):
+    """They have net0 and net1."""
 
     def run_program(self, name, **settings):
         """A program of tests/multirank, which must pass."""
@@ -156,12 +166,147 @@ class TwoHosts(unittest.TestCase):
         self.assertGreater(found["false"], 0)
         self.assertEqual(found["true"], 0)
 
+    def test_spawned_processes_land_on_both_hosts(self):
+        for what in ("spawn", "spawn_multiple", "family"):
+            with self.subTest(what):
+                code, output = self.finish(self.start(BUILD / "tests/dynamic/dynamic", what,
+                                                      ranks=2))
+                self.assertEqual(code, 0, output)
+
+    def test_spawned_processes_talk_over_the_network(self):
+        sent = self.hosts.sent_bytes("h2", 0)
+        code, output = self.finish(self.start(BUILD / "tests/dynamic/dynamic", "spawn", ranks=2,
+                                              HAWSER_TCP_INCLUDE="net0",
+                                              HAWSER_TCP_ENCRYPT="true"))
+        self.assertEqual(code, 0, output)
+        # Twice, its rank sends 3 MB to each of the two children on the other host.
+        self.assertGreater(self.hosts.sent_bytes("h2", 0) - sent, 6_000_000)
+
     def test_no_address_left_is_said_with_what_there_is(self):
         code, output = self.finish(self.start(BUILD / "tests/multirank/p2p",
                                               HAWSER_TCP_INCLUDE="net7"))
         self.assertNotEqual(code, 0)
         self.assertIn("leave no address to be reached by; this host has: ", output)
         self.assertIn("(net1", output.replace("net1 ", "(net1 "))
+
+
+class TwoJobs(Finishing):
+    """On two hosts that share nothing but a net; each has a launcher of its own."""
+
+    def setUp(self):
+        self.hosts = hosts.Hosts(2)
+        self.hosts.__enter__()
+        self.addCleanup(self.hosts.close)
+
+    def start(self, host, *words, ranks=2, **settings):
+        """dynamic, of tests/dynamic, on HOST with SETTINGS as environment."""
+        return self.hosts.start(host, [BUILD / "bin/mpirun", "-n", ranks,
+                                       BUILD / "tests/dynamic/dynamic", *words],
+                                env=os.environ | settings, text=True, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def expect_success(self, *jobs):
+        for job in jobs:
+            code, said = self.finish(job)
+            self.assertEqual(code, 0, said)
+
+    def test_they_connect_by_a_port(self):
+        for encrypt in ("false", "true"):
+            with self.subTest(encrypt=encrypt):
+                server = self.start("h1", "answer", HAWSER_TCP_ENCRYPT=encrypt)
+                port = server.stdout.readline().strip()
+                client = self.start("h2", "dial", port, ranks=3, HAWSER_TCP_ENCRYPT=encrypt)
+                self.expect_success(client, server)
+
+    def test_a_stranger_with_another_key_is_not_let_in(self):
+        server = self.start("h1", "answer")
+        port = server.stdout.readline().strip()
+        at_key = len("hawser-port-1:") + 16  # behind the number of the port, two digits a byte
+        wrong = port[:at_key] + ("0" if port[at_key] != "0" else "1") + port[at_key + 1:]
+        stranger = self.start("h2", "call_in_vain", wrong, HAWSER_TCP_TIMEOUT_S="2")
+        self.expect_success(stranger)
+        self.expect_success(self.start("h2", "dial", port, ranks=1), server)
+
+
+class TwoCables(Jobs):
+    """net1 and net2 are for messages alone."""
+
+    INTERFACES = 3
+    MESSAGES = (1, 2)
+    MUCH = 20_000_000
+    PATIENCE_S = 20  # for what takes about 2 s on an idle machine
+
+    def sent(self):
+        """What both hosts have sent by each net of messages."""
+        return {net: sum(self.hosts.sent_bytes(host, net) for host in self.hosts.names)
+                for net in self.MESSAGES}
+
+    def seconds_until_much_was_sent_by(self, *nets):
+        """How long it takes, at most PATIENCE_S."""
+        before, began = self.sent(), time.monotonic()
+        while True:
+            now = self.sent()
+            if all(now[net] - before[net] >= self.MUCH for net in nets):
+                return time.monotonic() - began
+            if time.monotonic() - began > self.PATIENCE_S:
+                self.fail(f"by {nets}: {before} -> {now}")
+            time.sleep(0.05)
+
+    def go_through(self, ranks, fail, mend, **settings):
+        """A job with each net in turn failing and coming back."""
+        with tempfile.NamedTemporaryFile() as flag:
+            job = self.start(BUILD / "tests/multirank/cables", flag.name, ranks=ranks,
+                             HAWSER_TCP_INCLUDE="net1,net2", **settings)
+            try:
+                self.seconds_until_much_was_sent_by(*self.MESSAGES)
+                for net, other in ((1, 2), (2, 1)):
+                    fail(net)
+                    time.sleep(0.2)
+                    self.seconds_until_much_was_sent_by(other)
+                    before = self.sent()[net]
+                    self.seconds_until_much_was_sent_by(other)
+                    self.assertLess(self.sent()[net] - before, self.MUCH / 4)
+                    mend(net)
+                    self.seconds_until_much_was_sent_by(*self.MESSAGES)
+            except BaseException:
+                job.kill()
+                print(job.communicate()[0])
+                raise
+        code, output = self.finish(job)
+        self.assertEqual(code, 0, output)
+        self.assertIn("cables: passed", output)
+
+    def test_messages_go_around_a_cable_that_carries_nothing_and_return(self):
+        for ranks in (2, 4):
+            with self.subTest(ranks):
+                self.go_through(ranks, lambda net: self.hosts.cut("h2", net, True),
+                                lambda net: self.hosts.cut("h2", net, False))
+
+    def test_messages_go_around_an_interface_that_is_down_and_return(self):
+        self.go_through(2, lambda net: self.hosts.set_link("h1", net, False),
+                        lambda net: self.hosts.set_link("h1", net, True),
+                        HAWSER_TCP_ENCRYPT="true")
+
+    def test_a_quiet_peer_has_one_connection(self):
+        before = self.sent()
+        code, output = self.finish(self.start(BUILD / "tests/multirank/connections", "ring",
+                                              HAWSER_TRANSPORT="tcp",
+                                              HAWSER_TCP_INCLUDE="net1,net2"))
+        self.assertEqual(code, 0, output)
+        after = self.sent()
+        self.assertLess(min(after[net] - before[net] for net in self.MESSAGES), 10_000)
+
+    def test_one_interface_is_used_if_the_user_wants_no_more(self):
+        with tempfile.NamedTemporaryFile() as flag:
+            before = self.sent()
+            job = self.start(BUILD / "tests/multirank/cables", flag.name, ranks=2,
+                             HAWSER_TCP_INCLUDE="net1,net2", HAWSER_TCP_RAILS="1")
+            time.sleep(3)
+            after = self.sent()
+        self.assertEqual(self.finish(job)[0], 0)
+        sent = sorted(after[net] - before[net] for net in self.MESSAGES)
+        self.assertLess(sent[0], 1_000_000)
+        self.assertGreater(sent[1], self.MUCH)
 
 
 if __name__ == "__main__":

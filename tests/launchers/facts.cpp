@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "multirank/check.hpp"
+#include "tests/multirank/check.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
     run.py --build DIR --environments DIR [--only WORD] [--all] [--counts FILE]
 
 DIR of --build has the programs of tests/multirank; that of --environments the Python environments
-openmpi and mpich. --only: launchers whose name has WORD in it. --all: every program of tests/multirank
+openmpi, mpich and impi. --only: launchers whose name has WORD in it. --all: every program of tests/multirank
 that needs no arguments, at 1, 2 and 4 ranks.
 """
 
@@ -15,9 +15,11 @@ import dataclasses
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 import slurm
 
@@ -38,6 +40,19 @@ NETWORKS = {"tcp": {},
 EXACT = {"waiting": 8, "allocated_memory": 2, "forking": 2}
 
 
+# Of tests/dynamic: what it does, and what it must say of a program that does not become a job.
+IN_VAIN = "MPI_ERR_SPAWN"
+DYNAMIC = [("spawn", ""), ("spawn_multiple", ""), ("family", "published")]
+NOT_THERE = ("spawn_in_vain /no/such/program", IN_VAIN)
+ENDS_EARLY = ("spawn_in_vain /bin/true", IN_VAIN)
+NOT_OFFERED = [("refused", "")]
+
+
+# Of tests/fault/mitigation, by what ranks of one host talk by.
+DEATHS = [("acknowledge", "shm"), ("shrink_twice", "shm"), ("die_in_collectives", "shm"),
+          ("die_in_collectives", "tcp")]
+
+
 class Missing(Exception):
     """A launcher cannot be had here; the text says why."""
 
@@ -49,6 +64,11 @@ class Launcher:
     environment: dict = dataclasses.field(default_factory=dict)
     # It ends a job of which one rank exits without MPI_Finalize.
     notices_exit: bool = True
+    dynamic: list = dataclasses.field(default_factory=list)
+    # What keeps it from ending a job of which one rank has died; None: nothing does.
+    going_on: list = None
+    # How a shell starts a rank that may die.
+    rank_that_dies: str = 'exec "$1" "$2" >>"$3" 2>&1'
 
 
 def installed(path):
@@ -61,22 +81,31 @@ def installed(path):
 def mpich(environments):
     # hydra misses an exit if it collects the process before it reads that the socket was closed.
     return Launcher("mpich", [installed(environments / "mpich/bin/mpiexec"), "-n"],
-                    notices_exit=False)
+                    notices_exit=False, dynamic=[*DYNAMIC, NOT_THERE],
+                    going_on=["-disable-auto-cleanup"],
+                    rank_that_dies="""trap '' USR1; "$1" "$2" >>"$3" 2>&1; true""")
+
+
+def intel(environments):
+    return Launcher("intel", [installed(environments / "impi/bin/mpiexec.hydra"), "-n"],
+                    dynamic=[*DYNAMIC, NOT_THERE])
 
 
 def prterun(environments):
     return Launcher("prterun", [installed(environments / "openmpi/bin/prterun"),
-                                "--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE", "-n"])
+                                "--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE", "-n"],
+                    dynamic=[*DYNAMIC, ENDS_EARLY])
 
 
 def openmpi_5(environments):
     return Launcher("openmpi-5", [installed(environments / "openmpi/bin/mpirun"),
-                                  "--allow-run-as-root", "--oversubscribe", "-n"])
+                                  "--allow-run-as-root", "--oversubscribe", "-n"],
+                    dynamic=[*DYNAMIC, ENDS_EARLY], going_on=["--with-ft", "ulfm"])
 
 
 def openmpi_4(_):
     return Launcher("openmpi-4", [installed("mpirun.openmpi"), "--allow-run-as-root",
-                                  "--oversubscribe", "-n"])
+                                  "--oversubscribe", "-n"], dynamic=DYNAMIC)
 
 
 def srun(cluster, mpi, nodes=1, network=""):
@@ -136,6 +165,84 @@ def check_facts(launcher, build, results):
         results.add(launcher.name, mode, f"exit code {code}: {output}" if wrong else None)
 
 
+def check_dynamic(launcher, build, results):
+    for words, said in launcher.dynamic:
+        code, output = start(launcher, 2, build / "tests/dynamic/dynamic", *words.split())
+        wrong = code != 0 or said not in output
+        results.add(launcher.name, words.split("/")[0].strip(),
+                    f"exit code {code}: {output}" if wrong else None)
+
+
+def check_deaths(launcher, build, results):
+    """Ranks die, the others go on. What they say is read from a file, since launchers may print no
+    more of a job of which a rank has died, and its exit code tells of the death."""
+    if launcher.going_on is None:
+        return
+    command = [launcher.command[0], *launcher.going_on, *launcher.command[1:]]
+    program = str(build / "tests/fault/mitigation/mitigation_calls")
+    for case, transport in DEATHS:
+        with tempfile.NamedTemporaryFile("r", prefix="hawser-") as said:
+            environment = launcher.environment | {"HAWSER_TRANSPORT": transport,
+                                                  "HAWSER_TCP_TIMEOUT_S": "2"}
+            _, output = start(Launcher(launcher.name, command, environment), 4, "sh", "-c",
+                              launcher.rank_that_dies, "sh", program, case, said.name)
+            text = said.read()
+        wrong = f"{case}: all is well" not in text
+        results.add(launcher.name, f"{case} {transport}", f"{output}{text}" if wrong else None)
+
+
+def check_name_server(environments, build, results):
+    """Two mpiexec whose jobs find each other by hydra_nameserver."""
+    folder = environments / "mpich/bin"
+    launcher = mpich(environments)
+    port = slurm.free_ports(1)[0]
+    launcher.command[1:1] = ["-nameserver", f"{socket.gethostname()}:{port}"]
+    server = subprocess.Popen([folder / "hydra_nameserver", "-port", str(port)],
+                              stdin=subprocess.DEVNULL)
+    try:
+        wait_for_port(server, port)
+        program = [str(build / "tests/dynamic/dynamic")]
+        serving = subprocess.Popen([*launcher.command, "2", *program, "serve", "a name", "1"],
+                                   text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        said = serving.stdout.readline()
+        code, output = start(launcher, 2, *program, "call", "a name")
+        if code != 0:
+            serving.kill()
+        served, _ = serving.communicate(timeout=SECONDS_MAX)
+        wrong = code != 0 or serving.returncode != 0
+        results.add(launcher.name, "name server", f"{said}{served}{output}" if wrong else None)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def wait_for_port(server, port):
+    """Until SERVER, which has not ended, answers at PORT of this host."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while server.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(ConnectionRefusedError):
+            socket.create_connection((socket.gethostname(), port)).close()
+            return
+        time.sleep(0.02)
+    raise RuntimeError(f"{server.args[0]} does not answer at port {port}")
+
+
+def check_dynamic_slurm(cluster, build, results):
+    """Its PMIx offers nothing, and that is what a program is told; its PMI starts further steps where
+    an allocation has room."""
+    launcher = srun(cluster, "pmix")
+    launcher.dynamic = NOT_OFFERED
+    check_dynamic(launcher, build, results)
+    code, output = start(launcher, 1, build / "tests/dynamic/dynamic", "spawn")
+    wrong = code == 0 or "offers no way to start further processes" not in output
+    results.add(launcher.name, "is told", output if wrong else None)
+    launcher = Launcher("slurm-pmi2", ["salloc", "--quiet", "-N1", "-n8", "srun", "--mpi=pmi2",
+                                       "--overlap", "--overcommit", "--kill-on-bad-exit", "-n"],
+                        cluster.environment, dynamic=[DYNAMIC[0], DYNAMIC[2], NOT_THERE])
+    check_dynamic(launcher, build, results)
+
+
 def check_lone_srun(cluster, build, results):
     """Several processes that are offered nothing are told what to do; one runs, and so do several
     that are to be alone."""
@@ -170,6 +277,8 @@ def check_launcher(find, arguments, programs, results):
         return
     check_facts(launcher, arguments.build, results)
     check_programs(launcher, arguments.build, programs, results)
+    check_dynamic(launcher, arguments.build, results)
+    check_deaths(launcher, arguments.build, results)
 
 
 def check_slurm(arguments, programs, results):
@@ -189,6 +298,7 @@ def check_slurm(arguments, programs, results):
             for network in NETWORKS:
                 launcher = srun(cluster, mpi, nodes=2, network=network)
                 check_programs(launcher, arguments.build, ON_TWO_NODES, results)
+        check_dynamic_slurm(cluster, arguments.build, results)
         check_lone_srun(cluster, arguments.build, results)
 
 
@@ -207,8 +317,10 @@ def main():
     if arguments.all:
         programs = sorted({(program, EXACT.get(program, ranks)) for program, ranks in ALL})
     results = Results()
-    for find in (mpich, prterun, openmpi_5, openmpi_4):
+    for find in (mpich, intel, prterun, openmpi_5, openmpi_4):
         check_launcher(find, arguments, programs, results)
+    if arguments.only in "mpich" and (arguments.environments / "mpich").is_dir():
+        check_name_server(arguments.environments, arguments.build, results)
     check_slurm(arguments, programs, results)
     counts = [results.counts[kind] for kind in ("passed", "failed", "skipped")]
     print("{} passed, {} failed, {} skipped".format(*counts))

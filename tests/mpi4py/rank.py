@@ -7,16 +7,23 @@ an outcome after it names the test in which a rank died or hung.
 """
 import faulthandler
 import json
+import os
 import pathlib
 import sys
 import time
 import unittest
 
-faulthandler.enable()
-sys.dont_write_bytecode = True
-test_folder, results_folder = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
-sys.path.insert(0, str(test_folder))
-sys.argv = [str(test_folder / "main.py"), *sys.argv[3:]]
+# The workers that a test spawns run this file too, under another name: they want its functions.
+is_rank = __name__ == "__main__"
+results_folder = None
+
+if is_rank:
+    faulthandler.enable()
+    sys.dont_write_bytecode = True
+    test_folder, results_folder = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+    sys.path.insert(0, str(test_folder))
+    os.environ["PYTHONPATH"] = str(test_folder)  # workers find the modules of their tests
+    sys.argv = [str(test_folder / "main.py"), *sys.argv[3:]]
 
 
 class Recorder(unittest.TextTestResult):
@@ -71,6 +78,7 @@ class Runner(unittest.TextTestRunner):
     resultclass = Recorder
 
 
-import main  # noqa: E402 (mpi4py's, found by the path set above)
+if is_rank:
+    import main  # mpi4py's, found by the path set above
 
-main.main(module=None, testRunner=Runner)
+    main.main(module=None, testRunner=Runner)

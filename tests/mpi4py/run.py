@@ -70,13 +70,23 @@ def unpack(environment):
     shutil.unpack_archive(WORK / f"mpi4py-{VERSION}.tar.gz", WORK)
 
 
+def compiler_flags(extensions):
+    """What mpi4py must be told of EXTENSIONS, mpi-ext.h: it looks there with Open MPI only, and
+    else does without."""
+    names = sorted(set(re.findall(r"\bMPIX_\w+", extensions.read_text())) - {"MPIX_HAVE_ULFM"})
+    defined = [f"-DPyMPI_HAVE_{name}=1" for name in names]
+    return " ".join(["-O0", "-include", extensions.name, *defined])
+
+
 def build(prefix, environment):
     """Installs mpi4py, compiled with PREFIX's mpicc, into the environment, if anything changed."""
     unpack(environment)
     mpicc = prefix / "bin/mpicc"
-    header = prefix / "include/mpi.h"
+    headers = [prefix / "include" / name for name in ("mpi.h", "mpi-ext.h")]
+    flags = compiler_flags(headers[1])
     key = hashlib.sha256(b"\0".join([
-        VERSION.encode(), str(prefix).encode(), mpicc.read_bytes(), header.read_bytes()
+        VERSION.encode(), str(prefix).encode(), flags.encode(), mpicc.read_bytes(),
+        *(header.read_bytes() for header in headers)
     ])).hexdigest()
     stamp = environment / ".mpi4py"
     if stamp.exists() and stamp.read_text() == key:
@@ -85,7 +95,7 @@ def build(prefix, environment):
     began = time.monotonic()
     # Objects of another MPI must go; the C file that Cython wrote stays, it is the slow part.
     shutil.rmtree(SOURCE / "build", ignore_errors=True)
-    variables = dict(os.environ, MPICC=str(mpicc), CFLAGS="-O0")
+    variables = dict(os.environ, MPICC=str(mpicc), CFLAGS=flags)
     log = WORK / "build.log"
     with open(log, "w") as output:
         done = subprocess.run(

@@ -89,6 +89,12 @@ inline int size_of(MPI_Comm comm) {
   return size;
 }
 
+inline int class_of(int code) {
+  int error_class = -1;
+  MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
 /// MPI from here to the end of main().
 class Mpi {
  public:

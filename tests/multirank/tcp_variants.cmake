@@ -21,3 +21,21 @@ multirank_test(comms VARIANT tcp RANKS 4 ENVIRONMENT ${on_tcp})
 multirank_test(unexpected VARIANT tcp RANKS 2 ENVIRONMENT ${on_tcp})
 multirank_test(threads VARIANT tcp RANKS 2 ENVIRONMENT ${on_tcp})
 multirank_test(waiting VARIANT tcp RANKS 8 ENVIRONMENT ${on_tcp})
+
+# How many connections there are, and when.
+multirank_test(connections VARIANT ring RANKS 3 8 ARGUMENTS ring ENVIRONMENT ${on_tcp})
+multirank_test(connections VARIANT static RANKS 8 ARGUMENTS all ENVIRONMENT ${on_tcp}
+  HAWSER_CHANNEL_CONNECT=static)
+multirank_test(connections VARIANT client_server RANKS 8 ARGUMENTS all ENVIRONMENT ${on_tcp}
+  HAWSER_CHANNEL_CONNECT=client_server)
+multirank_test(connections VARIANT idle RANKS 4 ARGUMENTS idle ENVIRONMENT ${on_tcp}
+  HAWSER_TCP_IDLE_S=1)
+multirank_test(connections VARIANT few RANKS 8 ARGUMENTS few ENVIRONMENT ${on_tcp}
+  HAWSER_TCP_CONNECTIONS_MAX=2)
+# The undefined-behaviour sanitizer makes a pipe to look at an object, and takes it for a broken one
+# where no descriptor is left.
+if(NOT HAWSER_SANITIZE)
+  multirank_test(connections VARIANT few_descriptors RANKS 8 ARGUMENTS few_descriptors ENVIRONMENT
+    ${on_tcp})
+endif()
+multirank_test(p2p VARIANT tcp_few RANKS 4 ENVIRONMENT ${on_tcp} HAWSER_TCP_CONNECTIONS_MAX=1)

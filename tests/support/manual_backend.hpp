@@ -72,7 +72,7 @@ class ManualBackend final : public p2p::Backend {
   base::Result<base::Ref<core::Request>> isend(const p2p::ConstBuffer& buffer,
                                                const p2p::Envelope& envelope,
                                                p2p::SendMode mode) override {
-    if (refuses_sends) return core::Error(core::ErrorClass::proc_aborted, "the peer is dead");
+    if (refuses_sends) return core::Error(core::ErrorClass::proc_failed, "the peer is dead");
     sends.push_back(
         {buffer, envelope, mode, base::make_ref<ManualRequest>(core::RequestKind::send)});
     return base::Ref<core::Request>(sends.back().request);

@@ -83,21 +83,11 @@ Result<void> comm_create_from_group(Runtime& runtime, core::Group& group,
 
 Result<void> comm_free(Runtime& runtime, HandleInOut<Comm> comm) { return end(runtime, comm); }
 
-Result<void> comm_disconnect(Runtime& runtime, HandleInOut<Comm> comm) {
-  return end(runtime, comm);
-}
-
-Result<void> comm_get_parent(Runtime&, HandleOut<Comm> parent) {
-  // Null for a process that was not spawned; spawning is not built yet.
-  parent.set(nullptr);
-  return {};
-}
-
 Result<void> intercomm_create(Runtime& runtime, Comm& local_comm, int local_leader, Comm* peer_comm,
                               int remote_leader, int tag, HandleOut<Comm> newintercomm) {
-  return show(
-      factory(runtime).intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag),
-      newintercomm);
+  return show(runtime.process()->connections().intercomm_create(local_comm, local_leader, peer_comm,
+                                                                remote_leader, tag),
+              newintercomm);
 }
 
 Result<void> intercomm_create_from_groups(Runtime& runtime, core::Group& local_group,

@@ -21,8 +21,9 @@ std::vector<core::Status> room_for(const StatusArray& statuses, std::size_t coun
 /// Whether a request that was handed out keeps its handle.
 bool keeps_handle(const Request& request) { return request.is_persistent(); }
 
-void take_if_done(const HandleInOut<Request>& request) {
-  if (request.get() != nullptr && !keeps_handle(*request)) request.take();
+void take_if_done(const HandleInOut<Request>& request, const Result<void>& result) {
+  if (request.get() == nullptr || keeps_handle(*request) || p2p::is_left_active(result)) return;
+  request.take();
 }
 
 void show_statuses(const StatusArray& out, const std::vector<core::Status>& statuses,
@@ -40,7 +41,7 @@ Result<void> wait(Runtime& runtime, HandleInOut<Request> request, StatusOut stat
   core::Status done;
   Result<void> result = p2p::wait(engine(runtime), request.get(), &done);
   status.set(done);
-  take_if_done(request);
+  take_if_done(request, result);
   return result;
 }
 
@@ -50,7 +51,7 @@ Result<void> test(Runtime& runtime, HandleInOut<Request> request, int& flag, Sta
   flag = outcome.flag ? 1 : 0;
   if (!outcome.flag) return std::move(outcome.result);
   status.set(done);
-  take_if_done(request);
+  take_if_done(request, outcome.result);
   return std::move(outcome.result);
 }
 

@@ -94,7 +94,7 @@ Result<void> init_thread(Runtime& runtime, int*, char***, int required, int& pro
   const Result<std::string_view> level = name_of_level(required);
   if (!level) return level.error();
   HAWSER_TRY(Instance::get().acquire(runtime, required == MPI_THREAD_MULTIPLE));
-  World::get().begin(runtime, required);
+  HAWSER_TRY(World::get().begin(runtime, required));
   provided = required;
   return fill_info_env(runtime, *level);
 }

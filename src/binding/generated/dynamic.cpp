@@ -8,23 +8,35 @@ namespace calls = hawser::calls;
 namespace core = hawser::core;
 namespace p2p = hawser::p2p;
 
-extern "C" int PMPI_Close_port(const char*) {
-  Call call("MPI_Close_port", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Close_port(const char* port_name) {
+  Call call("MPI_Close_port");
+  call.input(port_name, "port_name");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::close_port(call.runtime(), port_name));
 }
 HAWSER_WEAK_ALIAS(MPI_Close_port);
 
-extern "C" int PMPI_Comm_accept(const char*, MPI_Info, int, MPI_Comm comm, MPI_Comm*) {
-  Call call("MPI_Comm_accept", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm,
+    MPI_Comm* newcomm) {
+  Call call("MPI_Comm_accept");
+  auto* const comm_object = call.comm(comm, "comm");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(newcomm, "newcomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_accept(call.runtime(), port_name, info_object, root, *comm_object,
+      {call.runtime(), newcomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_accept);
 
-extern "C" int PMPI_Comm_connect(const char*, MPI_Info, int, MPI_Comm comm, MPI_Comm*) {
-  Call call("MPI_Comm_connect", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm,
+    MPI_Comm* newcomm) {
+  Call call("MPI_Comm_connect");
+  auto* const comm_object = call.comm(comm, "comm");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(newcomm, "newcomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_connect(call.runtime(), port_name, info_object, root, *comm_object,
+      {call.runtime(), newcomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_connect);
 
@@ -44,48 +56,76 @@ extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_get_parent);
 
-extern "C" int PMPI_Comm_join(int, MPI_Comm*) {
-  Call call("MPI_Comm_join", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
+  Call call("MPI_Comm_join");
+  call.output(intercomm, "intercomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_join(call.runtime(), fd, {call.runtime(), intercomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_join);
 
-extern "C" int PMPI_Comm_spawn(const char*, char*[], int, MPI_Info, int, MPI_Comm comm, MPI_Comm*,
-    int[]) {
-  Call call("MPI_Comm_spawn", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info,
+    int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+  Call call("MPI_Comm_spawn");
+  auto* const comm_object = call.comm(comm, "comm");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.output(intercomm, "intercomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_spawn(call.runtime(), command, argv, maxprocs, info_object, root,
+      *comm_object, {call.runtime(), intercomm}, array_of_errcodes));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_spawn);
 
-extern "C" int PMPI_Comm_spawn_multiple(int, char*[], char**[], const int[], const MPI_Info[], int,
-    MPI_Comm comm, MPI_Comm*, int[]) {
-  Call call("MPI_Comm_spawn_multiple", Needs::nothing);
-  call.blame(call.runtime().find<core::Comm>(comm));
-  return call.not_built();
+extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[],
+    char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root,
+    MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+  Call call("MPI_Comm_spawn_multiple");
+  auto* const comm_object = call.comm(comm, "comm");
+  call.output(intercomm, "intercomm");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::comm_spawn_multiple(call.runtime(), count, array_of_commands,
+      array_of_argv, array_of_maxprocs, array_of_info, root, *comm_object, {call.runtime(),
+      intercomm}, array_of_errcodes));
 }
 HAWSER_WEAK_ALIAS(MPI_Comm_spawn_multiple);
 
-extern "C" int PMPI_Lookup_name(const char*, MPI_Info, char*) {
-  Call call("MPI_Lookup_name", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
+  Call call("MPI_Lookup_name");
+  call.input(service_name, "service_name");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.array(port_name, MPI_MAX_PORT_NAME, "port_name");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::lookup_name(call.runtime(), service_name, info_object,
+      StringOut(port_name, MPI_MAX_PORT_NAME)));
 }
 HAWSER_WEAK_ALIAS(MPI_Lookup_name);
 
-extern "C" int PMPI_Open_port(MPI_Info, char*) {
-  Call call("MPI_Open_port", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Open_port(MPI_Info info, char* port_name) {
+  Call call("MPI_Open_port");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.array(port_name, MPI_MAX_PORT_NAME, "port_name");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::open_port(call.runtime(), info_object, StringOut(port_name,
+      MPI_MAX_PORT_NAME)));
 }
 HAWSER_WEAK_ALIAS(MPI_Open_port);
 
-extern "C" int PMPI_Publish_name(const char*, MPI_Info, const char*) {
-  Call call("MPI_Publish_name", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) {
+  Call call("MPI_Publish_name");
+  call.input(service_name, "service_name");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.input(port_name, "port_name");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::publish_name(call.runtime(), service_name, info_object, port_name));
 }
 HAWSER_WEAK_ALIAS(MPI_Publish_name);
 
-extern "C" int PMPI_Unpublish_name(const char*, MPI_Info, const char*) {
-  Call call("MPI_Unpublish_name", Needs::nothing);
-  return call.not_built();
+extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info info, const char* port_name) {
+  Call call("MPI_Unpublish_name");
+  call.input(service_name, "service_name");
+  auto* const info_object = call.optional<core::Info>(info, "info");
+  call.input(port_name, "port_name");
+  if (call.failed()) return call.refuse();
+  return call.finish(calls::unpublish_name(call.runtime(), service_name, info_object, port_name));
 }
 HAWSER_WEAK_ALIAS(MPI_Unpublish_name);

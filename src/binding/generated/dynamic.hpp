@@ -13,7 +13,26 @@ namespace hawser::calls {
 using namespace hawser::binding;  // NOLINT
 using base::Result;
 
+Result<void> close_port(Runtime& runtime, std::string_view port_name);
+Result<void> comm_accept(Runtime& runtime, const char* port_name, core::Info* info, int root,
+    core::Comm& comm, HandleOut<core::Comm> newcomm);
+Result<void> comm_connect(Runtime& runtime, const char* port_name, core::Info* info, int root,
+    core::Comm& comm, HandleOut<core::Comm> newcomm);
 Result<void> comm_disconnect(Runtime& runtime, HandleInOut<core::Comm> comm);
 Result<void> comm_get_parent(Runtime& runtime, HandleOut<core::Comm> parent);
+Result<void> comm_join(Runtime& runtime, int fd, HandleOut<core::Comm> intercomm);
+Result<void> comm_spawn(Runtime& runtime, const char* command, char** argv, int maxprocs,
+    core::Info* info, int root, core::Comm& comm, HandleOut<core::Comm> intercomm,
+    int* array_of_errcodes);
+Result<void> comm_spawn_multiple(Runtime& runtime, int count, char** array_of_commands,
+    char*** array_of_argv, const int* array_of_maxprocs, const MPI_Info* array_of_info, int root,
+    core::Comm& comm, HandleOut<core::Comm> intercomm, int* array_of_errcodes);
+Result<void> lookup_name(Runtime& runtime, std::string_view service_name, core::Info* info,
+    StringOut port_name);
+Result<void> open_port(Runtime& runtime, core::Info* info, StringOut port_name);
+Result<void> publish_name(Runtime& runtime, std::string_view service_name, core::Info* info,
+    std::string_view port_name);
+Result<void> unpublish_name(Runtime& runtime, std::string_view service_name, core::Info* info,
+    std::string_view port_name);
 
 }  // namespace hawser::calls

@@ -165,6 +165,12 @@ const char* error_class_name(int error_class) {
       return "MPI_T_ERR_PVAR_NO_STARTSTOP";
     case 1018:
       return "MPI_T_ERR_PVAR_NO_ATOMIC";
+    case 2001:
+      return "MPIX_ERR_PROC_FAILED";
+    case 2002:
+      return "MPIX_ERR_PROC_FAILED_PENDING";
+    case 2003:
+      return "MPIX_ERR_REVOKED";
     default:
       return nullptr;
   }

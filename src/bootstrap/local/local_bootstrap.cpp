@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bootstrap/abort_message.hpp"
+#include "bootstrap/local/spawned_job.hpp"
 #include "bootstrap/variables.hpp"
 #include "platform/process.hpp"
 #include "platform/this_process.hpp"
@@ -113,6 +114,18 @@ void LocalBootstrap::report_initialized() {
 void LocalBootstrap::report_finalized() {
   entry_.state.store(static_cast<std::uint32_t>(ProcessState::finalized),
                      std::memory_order_release);
+}
+
+Result<std::unique_ptr<Spawning>> LocalBootstrap::spawn(const SpawnRequest& request) {
+  const Result<std::string> mpirun = own_mpirun();
+  if (!mpirun) return mpirun.error();
+  Result<std::unique_ptr<SpawnedJob>> job = SpawnedJob::start(*mpirun, request);
+  if (!job) return job.take_error();
+  if (const pid_t launcher = segment_.facts().launcher_pid; launcher != 0) {
+    HAWSER_TRY(segment_.record_spawned((*job)->launcher()));
+    platform::nudge_launcher(launcher);
+  }
+  return std::unique_ptr<Spawning>(std::move(*job));
 }
 
 void LocalBootstrap::abort(int code, std::string_view sentence) {

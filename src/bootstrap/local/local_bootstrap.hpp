@@ -12,6 +12,7 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/job_segment.hpp"
+#include "bootstrap/local/name_board.hpp"
 
 namespace hawser::bootstrap {
 
@@ -37,11 +38,25 @@ class LocalBootstrap final : public Bootstrap {
   [[nodiscard]] std::uint32_t ended_count() const override { return segment_.ended_count(); }
   [[nodiscard]] Ending ending_of(std::uint32_t index) const override;
   void arrive_at_end() override { segment_.record_arrival(placement_.self.index); }
+  /// mpirun writes it down.
+  [[nodiscard]] bool hears_of_deaths() const override { return true; }
   [[nodiscard]] bool have_all_arrived_at_end() const override {
     return segment_.have_all_arrived();
   }
   void report_initialized() override;
   void report_finalized() override;
+  /// By an mpirun of its own, for which that of this job waits.
+  Result<std::unique_ptr<Spawning>> spawn(const SpawnRequest& request) override;
+  // Names are those of this user's programs on this host.
+  Result<void> publish_name(std::string_view service, std::string_view port) override {
+    return names_.publish(service, port);
+  }
+  Result<std::string> look_up_name(std::string_view service) override {
+    return NameBoard::look_up(service);
+  }
+  Result<void> unpublish_name(std::string_view service) override {
+    return names_.unpublish(service);
+  }
   [[noreturn]] void abort(int code, std::string_view sentence) override;
 
  private:
@@ -51,6 +66,7 @@ class LocalBootstrap final : public Bootstrap {
   const JobSegment segment_;
   ProcessEntry& entry_;
   Placement placement_;
+  NameBoard names_;
 };
 
 }  // namespace hawser::bootstrap

@@ -191,6 +191,7 @@ TEST(LocalBootstrap, WhoHasEndedIsKnownAndNotWaitedFor) {
   second->report_finalized();
   job.record_end(1);
   job.record_end(2);  // before it was anybody
+  job.record_end(2);  // by another that has noticed
   EXPECT_EQ(first->ended_count(), 2U);
   EXPECT_EQ(first->ending_of(1), Bootstrap::Ending::finalized);
   EXPECT_EQ(first->ending_of(2), Bootstrap::Ending::died);

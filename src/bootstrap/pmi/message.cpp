@@ -18,7 +18,11 @@ std::optional<int> Message::number(std::string_view field) const {
   return number;
 }
 
-bool Message::is_success() const { return !fields.contains("rc") || number("rc") == 0; }
+bool Message::is_success() const {
+  // Slurm says info=fail instead of a return code.
+  if (fields.contains("info") && text("info") != "ok") return false;
+  return !fields.contains("rc") || number("rc") == 0;
+}
 
 std::optional<Message> parse_message(std::string_view line) {
   Message message;

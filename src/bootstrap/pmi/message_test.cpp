@@ -24,6 +24,8 @@ TEST(PmiMessage, TellsOfFailures) {
   EXPECT_FALSE(parse_message("cmd=get_result rc=-1 msg=key_not_found value=unknown")->is_success());
   EXPECT_FALSE(parse_message("cmd=get_result rc=x")->is_success());
   EXPECT_TRUE(parse_message("cmd=barrier_out")->is_success());
+  EXPECT_TRUE(parse_message("cmd=publish_result info=ok")->is_success());
+  EXPECT_FALSE(parse_message("cmd=publish_result info=fail")->is_success());
 }
 
 TEST(PmiMessage, IsRefusedWithoutACommand) {

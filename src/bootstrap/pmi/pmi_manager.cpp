@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "bootstrap/pmi/process_mapping.hpp"
 #include "bootstrap/variables.hpp"
@@ -46,6 +47,7 @@ Result<std::unique_ptr<ProcessManager>> PmiManager::connect() {
   const std::string fd_text = take_variable(pmi_fd_variable).value_or("");
   const std::string rank_text = take_variable("PMI_RANK").value_or("");
   const std::string size_text = take_variable("PMI_SIZE").value_or("");
+  const bool is_spawned = take_variable("PMI_SPAWNED").has_value();
   for (const char* other : {"PMI_ID", "PMI_PORT", "PMI_JOBID"}) take_variable(other);
   const auto number = parse_variable(pmi_fd_variable, fd_text);
   if (!number) return number.error();
@@ -57,6 +59,7 @@ Result<std::unique_ptr<ProcessManager>> PmiManager::connect() {
   auto joined = join(socket, *rank, *size);
   // Refused: whoever opened that number still needs it.
   if (socket.is_open()) static_cast<void>(socket.release());
+  if (joined && is_spawned) HAWSER_TRY(static_cast<PmiManager&>(**joined).adopt_variables());
   return joined;
 }
 
@@ -92,16 +95,32 @@ Error PmiManager::broken(std::string_view reason) const {
 
 Result<PmiManager::Message> PmiManager::ask(std::string_view line, std::string_view answer) {
   if (const Result<void> sent = socket_.send(line); !sent) return broken(sent.error().sentence());
-  // At most one barrier can be under way.
-  for (bool may_be_barrier = answer != "barrier_out";; may_be_barrier = false) {
+  while (true) {
     const Result<std::string> received = socket_.receive();
     if (!received) return broken(received.error().sentence());
     auto message = pmi::parse_message(*received);
     if (!message) return broken("it sends a line without a command");
     if (message->command == answer) return *std::move(message);
-    if (!may_be_barrier || message->command != "barrier_out")
+    if (!take_aside(*message))
       return broken(fmt::format("it sends {} instead of {}", message->command, answer));
-    barrier_is_done_ = true;
+  }
+}
+
+bool PmiManager::take_aside(const Message& message) {
+  if (message.command == "barrier_out") return std::exchange(barrier_is_under_way_, false);
+  if (message.command != "spawn_result" || spawns_answered_ == spawns_asked_) return false;
+  const std::uint32_t number = spawns_answered_++;
+  if (!message.is_success()) refused_spawns_.emplace(number, message.text("rc"));
+  return true;
+}
+
+Result<void> PmiManager::hear() {
+  while (true) {
+    const auto line = socket_.try_receive();
+    if (!line) return broken(line.error().sentence());
+    if (!*line) return {};
+    const auto message = pmi::parse_message(**line);
+    if (!message || !take_aside(*message)) return broken("it sends what nobody has asked for");
   }
 }
 
@@ -185,22 +204,15 @@ Result<void> PmiManager::exchange() {
 }
 
 Result<void> PmiManager::start_barrier() {
-  barrier_is_done_ = false;
+  barrier_is_under_way_ = true;
   if (const Result<void> sent = socket_.send("cmd=barrier_in"); !sent)
     return broken(sent.error().sentence());
   return {};
 }
 
 Result<bool> PmiManager::is_barrier_done() {
-  if (barrier_is_done_) return true;
-  const auto line = socket_.try_receive();
-  if (!line) return broken(line.error().sentence());
-  if (!*line) return false;
-  const auto message = pmi::parse_message(**line);
-  if (!message || message->command != "barrier_out")
-    return broken("it sends something else than the end of the barrier");
-  barrier_is_done_ = true;
-  return true;
+  if (barrier_is_under_way_) HAWSER_TRY(hear());
+  return !barrier_is_under_way_;
 }
 
 Result<void> PmiManager::finalize() {

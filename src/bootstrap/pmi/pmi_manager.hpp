@@ -2,9 +2,12 @@
 // Slurm with --mpi=pmi2, which understands both generations.
 //
 // Ownership: owns the socket. Threads: as ProcessManager.
-// Invariant: an answer is the next line, but for the end of a barrier, which may come between.
+// Invariant: an answer is the next line, but for the end of a barrier and what became of new
+//            processes, which may come between.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -34,11 +37,16 @@ class PmiManager final : public ProcessManager {
   base::Result<void> start_barrier() override;
   base::Result<bool> is_barrier_done() override;
   [[nodiscard]] int descriptor() const override { return socket_.descriptor(); }
+  base::Result<std::unique_ptr<Spawning>> spawn(const SpawnRequest& request) override;
+  base::Result<void> publish_name(std::string_view service, std::string_view port) override;
+  base::Result<std::string> look_up_name(std::string_view service) override;
+  base::Result<void> unpublish_name(std::string_view service) override;
   base::Result<void> finalize() override;
   [[noreturn]] void abort(int code, std::string_view sentence) override;
 
  private:
   using Message = pmi::Message;
+  class PmiSpawning;
 
   PmiManager(platform::FileDescriptor socket, std::uint32_t rank, std::uint32_t size);
   base::Result<void> introduce();
@@ -48,11 +56,22 @@ class PmiManager final : public ProcessManager {
   /// Sends LINE and waits for the answer of the name ANSWER, which may tell of a failure.
   base::Result<Message> ask(std::string_view line, std::string_view answer);
   base::Result<std::optional<std::string>> get_text(std::string_view key);
+  /// Takes MESSAGE if it may come at any time; false if it is something else.
+  bool take_aside(const Message& message);
+  /// Takes aside what has come.
+  base::Result<void> hear();
+  /// Of request NUMBER to start processes.
+  std::optional<std::string> spawn_failure(std::uint32_t number);
+  /// What MPI_Comm_spawn has left for the environment of this process, which it has started.
+  base::Result<void> adopt_variables();
   [[nodiscard]] base::Error broken(std::string_view reason) const;
 
   platform::LineSocket socket_;
   ManagedJob job_;
-  bool barrier_is_done_ = false;
+  bool barrier_is_under_way_ = false;
+  std::uint32_t spawns_asked_ = 0;
+  std::uint32_t spawns_answered_ = 0;                    // in the same order
+  std::map<std::uint32_t, std::string> refused_spawns_;  // number, return code
 };
 
 }  // namespace hawser::bootstrap

@@ -29,6 +29,11 @@ Result<PmixLibrary> PmixLibrary::open() {
   HAWSER_TRY(library->find("PMIx_Fence", &functions.fence));
   HAWSER_TRY(library->find("PMIx_Fence_nb", &functions.start_fence));
   HAWSER_TRY(library->find("PMIx_Get", &functions.get));
+  HAWSER_TRY(library->find("PMIx_Spawn_nb", &functions.start_spawn));
+  HAWSER_TRY(library->find("PMIx_Publish_nb", &functions.start_publish));
+  HAWSER_TRY(library->find("PMIx_Lookup_nb", &functions.start_lookup));
+  HAWSER_TRY(library->find("PMIx_Unpublish_nb", &functions.start_unpublish));
+  HAWSER_TRY(library->find("PMIx_Register_event_handler", &functions.register_handler));
   HAWSER_TRY(library->find("PMIx_Value_destruct", &functions.destroy_value));
   HAWSER_TRY(library->find("PMIx_Error_string", &functions.error_text));
   HAWSER_TRY(library->find("PMIx_Get_version", &functions.version));

@@ -29,6 +29,11 @@ struct PmixLibrary {
   decltype(&PMIx_Fence) fence;
   decltype(&PMIx_Fence_nb) start_fence;
   decltype(&PMIx_Get) get;
+  decltype(&PMIx_Spawn_nb) start_spawn;
+  decltype(&PMIx_Publish_nb) start_publish;
+  decltype(&PMIx_Lookup_nb) start_lookup;
+  decltype(&PMIx_Unpublish_nb) start_unpublish;
+  decltype(&PMIx_Register_event_handler) register_handler;
   decltype(&PMIx_Value_destruct) destroy_value;
   decltype(&PMIx_Error_string) error_text;
   decltype(&PMIx_Get_version) version;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "bootstrap/pmix/infos.hpp"
 #include "bootstrap/pmix/rank_list.hpp"
 #include "bootstrap/variables.hpp"
 #include "platform/event.hpp"
@@ -29,13 +30,11 @@ std::string full_key(std::string_view key) { return fmt::format("hawser.{}", key
 
 /// The fence leaves with each server what all processes have put. To fetch it process by process
 /// when somebody asks would be less, but between servers of Slurm 22.05 that fails.
-pmix_info_t collect_data() {
-  pmix_info_t info{};
-  constexpr std::string_view key = PMIX_COLLECT_DATA;
-  std::copy(key.begin(), key.end(), std::begin(info.key));
-  info.value.type = PMIX_BOOL;
-  info.value.data.flag = true;
-  return info;
+pmix_info_t collect_data() { return pmix_flag(PMIX_COLLECT_DATA); }
+
+/// Slurm's plugin does not say who it is.
+const char* unnamed_launcher() {
+  return std::getenv("SLURM_STEP_ID") == nullptr ? "a launcher" : "Slurm";
 }
 
 /// So that a program which this process starts is a job of its own.
@@ -89,7 +88,8 @@ Error PmixManager::failed(const char* function, pmix_status_t status) const {
 Result<void> PmixManager::learn_job() {
   const auto manager = text(PMIX_RANK_WILDCARD, PMIX_RM_NAME);
   if (!manager) return manager.error();
-  job_.launcher = fmt::format("{} ({})", manager->value_or("a launcher"), library_.version_text());
+  job_.launcher =
+      fmt::format("{} ({})", manager->value_or(unnamed_launcher()), library_.version_text());
   const auto size = number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);
   if (!size) return size.error();
   if (!*size) return failed("PMIx_Get of the job's size", PMIX_ERR_NOT_FOUND);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "bootstrap/pmix/job_ends.hpp"
 #include "bootstrap/pmix/library.hpp"
 #include "bootstrap/process_manager.hpp"
 #include "platform/file.hpp"
@@ -36,6 +37,12 @@ class PmixManager final : public ProcessManager {
   base::Result<void> start_barrier() override;
   base::Result<bool> is_barrier_done() override;
   [[nodiscard]] int descriptor() const override { return barrier_->event.get(); }
+  base::Result<std::unique_ptr<Spawning>> spawn(const SpawnRequest& request) override;
+  // Names are those of the launcher's session: its PMIx server keeps them, for processes of this
+  // user.
+  base::Result<void> publish_name(std::string_view service, std::string_view port) override;
+  base::Result<std::string> look_up_name(std::string_view service) override;
+  base::Result<void> unpublish_name(std::string_view service) override;
   base::Result<void> finalize() override;
   [[noreturn]] void abort(int code, std::string_view sentence) override;
 
@@ -46,6 +53,8 @@ class PmixManager final : public ProcessManager {
     std::atomic<bool> is_done = false;
     std::atomic<pmix_status_t> status = PMIX_SUCCESS;
   };
+
+  class PmixSpawning;
 
   PmixManager(const PmixLibrary& library, const pmix_proc_t& self, Barrier* barrier);
   static void on_barrier(pmix_status_t status, void* barrier);
@@ -59,10 +68,19 @@ class PmixManager final : public ProcessManager {
   [[nodiscard]] base::Result<std::optional<std::string>> text(pmix_rank_t rank,
                                                               const char* key) const;
   [[nodiscard]] base::Error failed(const char* function, pmix_status_t status) const;
+  /// The same, or that the launcher offers no way to WHAT.
+  [[nodiscard]] base::Error failed(const char* function, pmix_status_t status,
+                                   base::ErrorClass error_class, std::string_view what) const;
+  /// Under which a name is published. ERROR_CLASS if it is too long.
+  [[nodiscard]] base::Result<std::string> key_of_name(std::string_view service,
+                                                      base::ErrorClass error_class) const;
+  /// From the first spawn on, hears of jobs that end.
+  base::Result<void> listen_for_ends();
 
   const PmixLibrary library_;
   const pmix_proc_t self_;
   Barrier* const barrier_;
+  PmixJobEnds* ends_ = nullptr;  // never freed: the library's thread may tell late
   ManagedJob job_;
 };
 

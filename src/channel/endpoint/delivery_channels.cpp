@@ -20,11 +20,11 @@ using transport::ChannelKind;
 constexpr std::array frame_kinds = {
     ChannelKind::shared_queue, ChannelKind::ring,    ChannelKind::ud_send,  ChannelKind::rc_send,
     ChannelKind::rc_fast_path, ChannelKind::rc_rdma, ChannelKind::xrc_send, ChannelKind::tcp};
-constexpr std::array checked_kinds = {ChannelKind::shared_queue, ChannelKind::ring,
-                                      ChannelKind::single_copy,  ChannelKind::ud_send,
-                                      ChannelKind::rc_send,      ChannelKind::rc_fast_path,
-                                      ChannelKind::rc_rdma,      ChannelKind::ud_zero_copy,
-                                      ChannelKind::xrc_send,     ChannelKind::tcp};
+constexpr std::array checked_kinds = {
+    ChannelKind::shared_queue, ChannelKind::ring,         ChannelKind::single_copy,
+    ChannelKind::ud_send,      ChannelKind::rc_send,      ChannelKind::rc_fast_path,
+    ChannelKind::rc_rdma,      ChannelKind::ud_zero_copy, ChannelKind::xrc_send,
+    ChannelKind::tcp,          ChannelKind::tcp_zero_copy};
 
 std::string_view trimmed(std::string_view word) {
   constexpr std::string_view blanks = " \t";

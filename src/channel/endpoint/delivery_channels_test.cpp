@@ -60,7 +60,8 @@ TEST(DeliveryChannels, RefuseWhatIsNoneInOneSentence) {
   };
   EXPECT_EQ(sentence(parse("rings")),
             "delivery.crc: 'rings' is none of off, on, shared_queue, ring, single_copy, ud_send, "
-            "rc_send, rc_fast_path, rc_rdma, ud_zero_copy, xrc_send, tcp; did you mean 'ring'?");
+            "rc_send, rc_fast_path, rc_rdma, ud_zero_copy, xrc_send, tcp, "
+            "tcp_zero_copy; did you mean 'ring'?");
   EXPECT_FALSE(parse("ring,,ud_send").ok());
   EXPECT_FALSE(parse("self").ok());
   EXPECT_FALSE(parse("").ok());

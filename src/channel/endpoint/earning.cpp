@@ -140,7 +140,9 @@ void EndpointTable::earn(Endpoint& endpoint, ChannelKind kind) {
   const Endpoint::Earning& earning = endpoint.earning(kind);
   const Link& link = *endpoint.link_;
   if (has_rails_ && is_mutual(kind) && link.channels().has(kind)) earn_further(endpoint, kind);
-  if (!link.earnable().has(kind) || link.channels().has(kind) || link.taken.has(kind)) return;
+  if (link.channels().has(kind) || link.taken.has(kind)) return;
+  const bool is_crowded_out = link.crowded_out().has(kind);
+  if (!link.earnable().has(kind) && !is_crowded_out) return;
   // Another rail has what can't be on two.
   if (!is_mutual(kind) && (earning.is_reserved || slots_.asked(kind).is_held_by(endpoint))) return;
   const bool is_given = is_mutual(kind) && asks_at_start(endpoint);
@@ -148,11 +150,20 @@ void EndpointTable::earn(Endpoint& endpoint, ChannelKind kind) {
       is_given ? 0
                : std::max(environment_.policy->earned_at(kind, endpoint.same_host_),
                           earning.from_messages);
-  if (endpoint.messages_ >= earned_at) {
-    ask(endpoint, *endpoint.link_, kind);
-  } else {
+  if (endpoint.messages_ < earned_at) {
     endpoint.look_again_at(earned_at);
+  } else if (is_crowded_out) {
+    press_for_room(endpoint, kind);
+  } else {
+    ask(endpoint, *endpoint.link_, kind);
   }
+}
+
+/// Nobody is asked anything: that it is earnable again is told.
+void EndpointTable::press_for_room(Endpoint& endpoint, ChannelKind kind) {
+  endpoint.earning(kind).from_messages = endpoint.messages_ + review_messages;
+  endpoint.look_again_at(endpoint.earning(kind).from_messages);
+  turn_away(kind);
 }
 
 /// The link in use has a channel of KIND: the other rails shall have it as well.
@@ -198,11 +209,16 @@ bool EndpointTable::reserve(ChannelKind kind) {
   if (slots_.reserve(asked)) return true;
   // What others granted us costs their memory, not ours.
   if (!slots_.has_memory() && !is_mutual(kind)) return false;
+  turn_away(kind);
+  return slots_.reserve(asked);
+}
+
+void EndpointTable::turn_away(ChannelKind kind) {
   const auto activity = [&](const Endpoint& each) {
     return is_mutual(kind) ? each.activity() : each.messages_;
   };
-  if (Endpoint* const idle = asked.turn_away(endpoints_.size(), activity)) give_back(*idle, kind);
-  return slots_.reserve(asked);
+  Endpoint* const idle = slots_.asked(kind).turn_away(endpoints_.size(), activity);
+  if (idle != nullptr) give_back(*idle, kind);
 }
 
 bool EndpointTable::give_back(Endpoint& endpoint, ChannelKind kind) {

@@ -10,7 +10,8 @@ namespace hawser::channel {
 
 Endpoint::~Endpoint() {
   if (assurance_) assurance_->timers.forget(*this, assurance_->timer_state);
-  for (const Waiting& waiting : fifo_) ledger_.refund(memory::Account::sender_fifo, waiting.bytes);
+  for (std::size_t i = 0; i < fifo_.size(); ++i)
+    ledger_.refund(memory::Account::sender_fifo, fifo_[i].bytes);
 }
 
 std::byte* Endpoint::enqueue(std::size_t frame_bytes) {
@@ -49,9 +50,10 @@ bool Endpoint::send_waiting(const Waiting& waiting, FrameHandler& handler) {
 }
 
 void Endpoint::drop_waiting(FrameHandler& handler) {
-  const std::deque<Waiting> dropped = std::exchange(fifo_, {});
+  base::GrowingQueue<Waiting> dropped = std::exchange(fifo_, {});
   has_waiting_ = false;
-  for (const Waiting& waiting : dropped) {
+  for (; !dropped.empty(); dropped.pop_front()) {
+    const Waiting& waiting = dropped.front();
     ledger_.refund(memory::Account::sender_fifo, waiting.bytes);
     if (waiting.message != nullptr) handler.on_turn(waiting.message);
   }
@@ -63,7 +65,8 @@ void Endpoint::use_table(const SendTable& table) {
   for (std::size_t i = 0; i < transport::channel_kind_count; ++i) {
     const auto kind = static_cast<ChannelKind>(i);
     const std::size_t longest = link_->frame_bytes_max(kind);
-    frame_bytes_max_[i] = longest - (is_checked(kind) ? std::min(longest, frame_check_bytes) : 0);
+    frame_bytes_max_[i] = static_cast<std::uint32_t>(
+        longest - (is_checked(kind) ? std::min(longest, frame_check_bytes) : 0));
   }
   constexpr std::array by_latency = {ChannelKind::ring,    ChannelKind::shared_queue,
                                      ChannelKind::self,    ChannelKind::rc_fast_path,
@@ -98,12 +101,14 @@ void Endpoint::note_sent(ChannelKind kind, std::byte* kept, std::size_t frame_by
   expect(assurance_->deadline_ns());
 }
 
-/// The few buffers of low priority are wanted back soon, whatever came in them.
+/// The few buffers of low priority are wanted back soon, whatever came in them. Those of a TCP
+/// connection are no fewer for long frames, and an answer takes as long as copying some.
 void Endpoint::note_delivered(const Link& by, ChannelKind kind, std::size_t frame_bytes) {
   assurance_->heard_by |= static_cast<std::uint8_t>(1U << by.rail_number);
   delivery::Acknowledger& acknowledger = assurance_->acknowledger;
   if (kind == ChannelKind::rc_rdma)
     frame_bytes = std::max(frame_bytes, 3 * delivery::Acknowledger::bytes_per_frame);
+  if (kind == ChannelKind::tcp) frame_bytes = 0;
   acknowledger.on_delivered(acknowledger.owes() ? 0 : assurance_->timers.now_ns(), frame_bytes);
   expect(acknowledger.deadline_ns());
 }
@@ -257,12 +262,13 @@ void Endpoint::on_undelivered(const Link& link, transport::ChannelSet kinds) {
 
 std::uint64_t Endpoint::activity() const {
   std::uint64_t messages = messages_;
-  for (const base::ChannelCounters& each : received_) messages += each.messages;
+  for (const ChannelCounts::Entry& each : counts_.all()) messages += each.received.messages;
   return messages;
 }
 
 void Endpoint::part() {
-  if (!assurance_ || lost_ || std::exchange(assurance_->has_parted, true)) return;
+  if (!assurance_ || lost_ || (link_ != nullptr && link_->is_at_rest())) return;
+  if (std::exchange(assurance_->has_parted, true)) return;
   send(static_cast<std::uint8_t>(ControlClass::parting), sizeof(FramePrefix), [](std::byte*) {});
 }
 

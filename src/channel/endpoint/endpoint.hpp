@@ -25,15 +25,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "base/counters.hpp"
+#include "base/growing_queue.hpp"
 #include "base/ids.hpp"
 #include "channel/control.hpp"
 #include "channel/endpoint/assurance.hpp"
+#include "channel/endpoint/channel_counts.hpp"
 #include "channel/endpoint/delivery_channels.hpp"
 #include "channel/endpoint/frame_check.hpp"
 #include "channel/endpoint/rails.hpp"
@@ -65,6 +66,8 @@ class FrameHandler {
   /// its turn. It is forgotten afterwards, also if the endpoint is lost.
   virtual bool on_turn(void* message) = 0;
   virtual void on_lost(Endpoint& endpoint) = 0;
+  /// PROCESS, which has no endpoint, has taken its leave and ended.
+  virtual void on_ended(const Identity& /*process*/) {}
   /// See Sink::on_operation_done.
   virtual void on_operation_done(Endpoint& peer, std::uint64_t token, bool was_done) = 0;
   /// See Sink::on_clearance.
@@ -77,7 +80,11 @@ enum class Sequencing : std::uint8_t { none = 0, ordered = FramePrefix::sequence
 class Endpoint {
  public:
   Endpoint(const Identity& identity, bool same_host, memory::Ledger& ledger)
-      : identity_(identity), same_host_(same_host), ledger_(ledger), reorder_(ledger) {}
+      : identity_(identity),
+        same_host_(same_host),
+        ledger_(ledger),
+        reorder_(ledger),
+        counts_(ledger) {}
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
@@ -86,6 +93,8 @@ class Endpoint {
   [[nodiscard]] bool is_open() const { return table_ != nullptr; }
   [[nodiscard]] bool is_lost() const { return lost_; }
   [[nodiscard]] const std::string& loss() const { return loss_; }
+  /// It is lost, and had finalised MPI before.
+  [[nodiscard]] bool took_leave() const { return took_leave_; }
   /// The peer has finalised MPI, and reads nothing unless it initialises it again.
   [[nodiscard]] bool is_away() const {
     return (link_ != nullptr && link_->is_away()) || (assurance_ && assurance_->is_peer_gone());
@@ -169,21 +178,21 @@ class Endpoint {
 
   /// Counts a message of BYTES payload on KIND, in the direction away from us or towards us.
   void count_sent(ChannelKind kind, std::uint64_t bytes) {
-    sent_[static_cast<std::size_t>(kind)].add(bytes);
+    counts_.of(kind).sent.add(bytes);
     ++messages_;
   }
   void count_received(ChannelKind kind, std::uint64_t bytes) {
-    received_[static_cast<std::size_t>(kind)].add(bytes);
+    counts_.of(kind).received.add(bytes);
   }
   /// BYTES that belong to a message which was counted, without them, before.
   void count_more_received(ChannelKind kind, std::uint64_t bytes) {
-    received_[static_cast<std::size_t>(kind)].bytes += bytes;
+    counts_.of(kind).received.bytes += bytes;
   }
   [[nodiscard]] const base::ChannelCounters& sent(ChannelKind kind) const {
-    return sent_[static_cast<std::size_t>(kind)];
+    return counts_[kind].sent;
   }
   [[nodiscard]] const base::ChannelCounters& received(ChannelKind kind) const {
-    return received_[static_cast<std::size_t>(kind)];
+    return counts_[kind].received;
   }
   /// Frames that were sent again for want of an answer.
   [[nodiscard]] std::uint64_t sent_again() const {
@@ -208,7 +217,9 @@ class Endpoint {
   /// The same if it has operations on memory now.
   [[nodiscard]] Link* operations_link(std::uint8_t number) const {
     Link* const by = link(number);
-    return by != nullptr && by->channels().has(ChannelKind::rc_rdma) ? by : nullptr;
+    const bool has_some = by != nullptr && (by->channels().has(ChannelKind::rc_rdma) ||
+                                            by->channels().has(ChannelKind::tcp_zero_copy));
+    return has_some ? by : nullptr;
   }
 
   /// The link of another network, or null; see EndpointTable::seek_side_link().
@@ -353,7 +364,7 @@ class Endpoint {
   DeliveryChannels delivery_;         // of the link
   ChannelKind frame_channel_ = ChannelKind::shared_queue;
   ChannelKind bulk_channel_ = ChannelKind::shared_queue;
-  std::array<std::size_t, transport::channel_kind_count> frame_bytes_max_{};  // less a checksum
+  std::array<std::uint32_t, transport::channel_kind_count> frame_bytes_max_{};  // less a checksum
   std::uint32_t next_sequence_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t next_look_messages_ = 0;
@@ -362,14 +373,14 @@ class Endpoint {
   bool is_side_link_checked_ = false;
   bool listed_ = false;  // in the table's list of endpoints with frames that wait
   bool lost_ = false;
+  bool took_leave_ = false;
   bool has_waiting_ = false;  // in the FIFO, and it is not their turn
-  std::deque<Waiting> fifo_;
+  base::GrowingQueue<Waiting> fifo_;
   delivery::ReorderBuffer reorder_;
   std::unique_ptr<Assurance> assurance_;  // null: the link loses nothing, and nobody asked for it
   std::unique_ptr<Rails> rails_;          // null: there is one link
   std::uint64_t failed_checksum_ = 0;
-  std::array<base::ChannelCounters, transport::channel_kind_count> sent_{};
-  std::array<base::ChannelCounters, transport::channel_kind_count> received_{};
+  ChannelCounts counts_;
   std::string loss_;
 };
 

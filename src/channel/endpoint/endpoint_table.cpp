@@ -10,7 +10,12 @@ namespace hawser::channel {
 Endpoint& EndpointTable::find_or_make(const Identity& peer) {
   if (Endpoint* const known = find(peer)) return *known;
   Endpoint& endpoint = make(peer);
-  if (!try_connect(endpoint)) unresolved_.push_back(&endpoint);
+  if (has_ended(peer)) {
+    endpoint.took_leave_ = true;  // else it would have an endpoint
+    lose(endpoint, "its process has ended");
+  } else if (!try_connect(endpoint)) {
+    unresolved_.push_back(&endpoint);
+  }
   return endpoint;
 }
 
@@ -34,7 +39,13 @@ bool EndpointTable::try_connect(Endpoint& endpoint) {
     lose(endpoint, way.error().sentence());
     return true;
   }
-  if (way->transport == nullptr) return false;
+  if (way->transport == nullptr) {
+    // Those of the own job may publish one yet; of others all is known that ever will be.
+    const bool is_foreign = endpoint.identity().job != environment_.self.job;
+    if (is_foreign)
+      lose(endpoint, "it is of another job, and no connection has told where it is to be reached");
+    return is_foreign;
+  }
   const Result<Link*> link = way->transport->connect(endpoint.identity(), way->address);
   if (!link) {
     lose(endpoint, link.error().sentence());
@@ -121,8 +132,11 @@ bool EndpointTable::progress() {
     moved |= timers_.run(
         [](Endpoint& endpoint) -> TimerState& { return endpoint.assurance_->timer_state; },
         [this](Endpoint& endpoint, std::uint64_t now_ns) { return serve(endpoint, now_ns); });
-  if (moved || environment_.bootstrap->ended_count() == ended_known_) [[likely]]
-    return moved;
+  if (moved) return true;
+  if (census_.is_round_for_it()) [[unlikely]]
+    census_.take(timers_.now_ns());
+  if (environment_.bootstrap->ended_count() == ended_known_) [[likely]]
+    return false;
   lose_ended();
   return true;
 }
@@ -143,21 +157,27 @@ void EndpointTable::lose_ended() {
     if (ending == bootstrap::Bootstrap::Ending::none || ended_[peer.index]) continue;
     ended_[peer.index] = true;
     Endpoint* endpoint = find(peer);
-    // Nobody misses a process that took its leave in silence; operations may yet name another one.
-    if (endpoint == nullptr && ending == bootstrap::Bootstrap::Ending::finalized) continue;
+    const bool took_leave = ending == bootstrap::Bootstrap::Ending::finalized;
+    // One that took its leave in silence gets an endpoint if an operation names it all the same.
+    if (endpoint == nullptr && took_leave) {
+      handler_->on_ended(peer);
+      continue;
+    }
     if (endpoint == nullptr) endpoint = &make(peer);
+    endpoint->took_leave_ = took_leave;
     lose(*endpoint, "its process has ended");
   }
 }
 
 std::uint64_t EndpointTable::deadline_ns() const {
-  std::uint64_t first = timers_.deadline_ns();
+  std::uint64_t first = std::min(timers_.deadline_ns(), census_.deadline_ns());
   for (const Transport* transport : transports_) first = std::min(first, transport->deadline_ns());
   return first;
 }
 
 void EndpointTable::arm() {
   timers_.look_often();
+  census_.arm();
   for (Transport* transport : transports_) transport->arm();
 }
 
@@ -340,6 +360,7 @@ void EndpointTable::on_lost(Link& link, std::string_view cause) {
 
 void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   if (endpoint.lost_) return;
+  endpoint.took_leave_ |= endpoint.is_away();
   endpoint.lost_ = true;
   endpoint.for_each_link([](Link& link) { link.abandon(); });
   if (Link* const side = std::exchange(endpoint.side_link_, nullptr)) side->abandon();

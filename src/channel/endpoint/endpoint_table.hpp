@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bootstrap/address_book.hpp"
+#include "channel/endpoint/census.hpp"
 #include "channel/endpoint/dedicated_slots.hpp"
 #include "channel/endpoint/endpoint.hpp"
 
@@ -38,6 +39,7 @@ class EndpointTable final : public Sink {
   explicit EndpointTable(const Environment& environment)
       : environment_(environment),
         timers_(environment.clock),
+        census_(*environment.bootstrap),
         slots_(environment.settings, *environment.ledger),
         flipper_(environment.assurance.flip_one_in) {}
 
@@ -58,6 +60,11 @@ class EndpointTable final : public Sink {
   }
   /// The endpoint of PEER; made, and its connection started, if there is none.
   Endpoint& find_or_make(const Identity& peer);
+  /// PROCESS, of this job, is known to have ended.
+  [[nodiscard]] bool has_ended(const Identity& process) const {
+    return process.index < ended_.size() && ended_[process.index] &&
+           process.job == environment_.self.job;
+  }
   /// Looks at the policy again for an endpoint that is due: its table, and what it has earned.
   void apply_policy(Endpoint& endpoint);
   /// The policy has changed: its old tables are gone.
@@ -111,6 +118,7 @@ class EndpointTable final : public Sink {
   void on_clearance(Link& link, std::uint64_t token,
                     const transport::Clearance& clearance) override;
   void on_lost(Link& link, std::string_view cause) override;
+  std::vector<std::byte> address_of(const Identity& peer, std::string_view name) override;
 
  private:
   static Endpoint& endpoint_of(const Link& link) { return *static_cast<Endpoint*>(link.user); }
@@ -126,6 +134,10 @@ class EndpointTable final : public Sink {
   void earn(Endpoint& endpoint, ChannelKind kind);
   [[nodiscard]] bool asks_at_start(const Endpoint& endpoint) const;
   bool reserve(ChannelKind kind);
+  /// ENDPOINT has earned a channel of KIND that this side can't have while others keep theirs.
+  void press_for_room(Endpoint& endpoint, ChannelKind kind);
+  /// Somebody found no channel of KIND to ask for: one that lies idle is given back.
+  void turn_away(ChannelKind kind);
   /// Takes a channel back that was granted, or is mutual.
   bool take_back(Endpoint& endpoint, ChannelKind kind);
   /// Takes one back if all together take too much memory.
@@ -179,6 +191,7 @@ class EndpointTable final : public Sink {
   Transport* self_transport_ = nullptr;
   FrameHandler* handler_ = nullptr;
   Timers timers_;
+  Census census_;
   std::unordered_map<Identity, std::unique_ptr<Endpoint>> endpoints_;
   std::vector<Endpoint*> unresolved_;  // whose address is not published yet
   std::vector<Endpoint*> waiting_;     // with frames in their FIFO

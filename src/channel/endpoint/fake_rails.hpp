@@ -71,8 +71,15 @@ class FakeLink final : public transport::Link {
     EXPECT_TRUE(keeps(frame));
     std::erase_if(kept_, [&](const auto& each) { return each.data() == frame; });
   }
-  bool ask(transport::ChannelKind) override { return false; }
-  bool give_back(transport::ChannelKind) override { return false; }
+  bool ask(transport::ChannelKind kind) override {
+    ++asked_times;
+    return earnable_.has(kind);
+  }
+  bool give_back(transport::ChannelKind kind) override {
+    ++given_back_times;
+    channels_.remove(kind);
+    return true;
+  }
   bool recall(transport::ChannelKind) override { return false; }
   [[nodiscard]] bool is_away() const override { return false; }
   std::int64_t get(std::span<const transport::MemoryPiece> local,
@@ -97,6 +104,14 @@ class FakeLink final : public transport::Link {
   /// As if all its channels needed a connection, which is gone, or there again.
   void set_channels(transport::ChannelSet channels) { channels_ = channels; }
 
+  /// Which channels ask() may bring, and which it can't while others have all.
+  void set_earnable(transport::ChannelSet earnable, transport::ChannelSet crowded_out) {
+    earnable_ = earnable;
+    crowded_out_ = crowded_out;
+  }
+
+  int asked_times = 0;
+  int given_back_times = 0;
   int broken = 0;
   int abandoned = 0;
   int copies = 0;
@@ -241,6 +256,13 @@ class FakeBootstrap final : public bootstrap::Bootstrap {
   [[nodiscard]] std::optional<std::uint32_t> local_rank_of(std::uint32_t) const override {
     return std::nullopt;
   }
+  /// The other process has died, but nobody knows until it is looked for.
+  [[nodiscard]] std::uint32_t ended_count() const override { return looks > 0 && has_died ? 1 : 0; }
+  [[nodiscard]] Ending ending_of(std::uint32_t index) const override {
+    return index != placement_.self.index && ended_count() > 0 ? Ending::died : Ending::none;
+  }
+  void look_for_ended() override { ++looks; }
+  [[nodiscard]] std::uint64_t look_interval_ns() const override { return look_interval; }
   void arrive_at_end() override {}
   [[nodiscard]] bool have_all_arrived_at_end() const override { return true; }
   void report_initialized() override {}
@@ -248,6 +270,9 @@ class FakeBootstrap final : public bootstrap::Bootstrap {
   [[noreturn]] void abort(int, std::string_view) override { std::abort(); }
 
   std::function<void()> after_look_up;  // called once
+  std::uint64_t look_interval = 0;
+  int looks = 0;
+  bool has_died = false;
 
  private:
   Directory& directory_;

@@ -24,6 +24,12 @@ Result<EndpointTable::Way> EndpointTable::preferred_way(const Identity& peer) co
   return way;
 }
 
+std::vector<std::byte> EndpointTable::address_of(const Identity& peer, std::string_view name) {
+  auto address = environment_.addresses->look_up(peer, name);
+  if (!address || !*address) return {};
+  return std::move(**address);
+}
+
 void EndpointTable::seek_side_link(Endpoint& endpoint) {
   if (!has_networks_ || endpoint.side_link_ != nullptr || endpoint.lost_ ||
       std::exchange(endpoint.has_sought_side_link_, true))

@@ -17,6 +17,9 @@
 //                        size <= 16K -> ud_send
 //                        true -> ud_zero_copy
 //                        true -> ud_send
+//                        size <= 64K -> tcp
+//                        true -> tcp_zero_copy
+//                        true -> tcp
 //   channel.earn_rules   messages >= 16 -> ring
 //                        messages >= 16 -> rc_send
 //                        messages >= 16 -> rc_fast_path
@@ -59,7 +62,8 @@ struct PolicySettings {
       "not oversubscribed and not progress_threads -> ring; true -> single_copy; true -> ring; "
       "true -> shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; "
       "size <= 8192 -> rc_send; size <= 8192 -> xrc_send; true -> rc_rdma; size <= 16K -> ud_send; "
-      "true -> ud_zero_copy; true -> ud_send; true -> tcp";
+      "true -> ud_zero_copy; true -> ud_send; size <= 64K -> tcp; true -> tcp_zero_copy; "
+      "true -> tcp";
   std::string earn_rules =
       "messages >= 16 -> ring; messages >= 16 -> rc_send; messages >= 16 -> rc_fast_path";
   std::int64_t rings_asked_max = 16;    // rings to peers that this process asks for

@@ -68,6 +68,10 @@ TEST(PolicyDefaults, APeerAcrossAnAdapterGetsMoreWithWhatItEarned) {
   EXPECT_EQ(shared.select(2001), xrc_send);
   EXPECT_EQ(shared.select(8193), ud_send);
   EXPECT_EQ(shared.select(16385), ud_zero_copy);
+  const SendTable& plain = policy.table({tcp, tcp_zero_copy}, false, 0);
+  EXPECT_EQ(plain.select(65536), tcp);
+  EXPECT_EQ(plain.select(65537), tcp_zero_copy);
+  EXPECT_EQ(policy.table({tcp}, false, 0).select(size_max), tcp) << "where all is encrypted";
   for (const transport::ChannelKind kind : {ring, rc_send, rc_fast_path})
     EXPECT_EQ(policy.earned_at(kind, false), 16U);
   EXPECT_EQ(policy.earned_at(xrc_send, false), never) << "who wants it says so";

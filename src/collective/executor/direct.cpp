@@ -41,6 +41,9 @@ void DirectRun::note(Result<void> result) {
 
 Result<void> DirectRun::finish() {
   wait();
+  // What the steps found after that means nothing.
+  if (team_ != nullptr && team_->has_left()) [[unlikely]]
+    return team_->reason();
   if (error_) return std::move(*error_);
   return {};
 }

@@ -52,8 +52,10 @@ class DirectRun {
   void call(const Call& call) { note(call()); }
   void fail(Error error);
   std::byte* temporary(Count bytes) { return scratch_.allocate(bytes); }
-  [[nodiscard]] bool is_oversubscribed() const { return engine_.is_oversubscribed(); }
-  [[nodiscard]] bool do_peers_cost() const { return engine_.do_peers_cost(); }
+  [[nodiscard]] bool is_oversubscribed(Comm& comm) const {
+    return engine_.is_oversubscribed_for(comm);
+  }
+  [[nodiscard]] bool do_peers_cost(Comm& comm) const { return engine_.do_peers_cost_for(comm); }
   void seek_team(Comm& comm, int tag) { team_ = runner_.team_of(comm, tag); }
   [[nodiscard]] Team* team() const { return team_; }
 

@@ -38,8 +38,8 @@ concept Run = requires(T run, Comm& comm, const ConstBuffer& from, const Buffer&
   run.call(std::move(call));
   run.fail(std::declval<Error>());
   { run.temporary(Count{}) } -> std::same_as<std::byte*>;
-  { run.is_oversubscribed() } -> std::convertible_to<bool>;
-  { run.do_peers_cost() } -> std::convertible_to<bool>;
+  { run.is_oversubscribed(comm) } -> std::convertible_to<bool>;
+  { run.do_peers_cost(comm) } -> std::convertible_to<bool>;
   run.seek_team(comm, int{});
   { run.team() } -> std::same_as<Team*>;
 };
@@ -56,8 +56,9 @@ class BasicExecutor {
   [[nodiscard]] Comm& comm() const { return *comm_; }
   [[nodiscard]] int rank() const { return comm_->rank(); }
   [[nodiscard]] int size() const { return comm_->size(); }
-  [[nodiscard]] bool is_oversubscribed() const { return run_->is_oversubscribed(); }
-  [[nodiscard]] bool do_peers_cost() const { return run_->do_peers_cost(); }
+  // Of which all members think alike.
+  [[nodiscard]] bool is_oversubscribed() const { return run_->is_oversubscribed(*comm_); }
+  [[nodiscard]] bool do_peers_cost() const { return run_->do_peers_cost(*comm_); }
   /// To be made by all members, once a call and before its first message: finds the team of the
   /// communicator. A plan has none: it must not block.
   void seek_team() { run_->seek_team(*comm_, tag_); }

@@ -78,8 +78,10 @@ class PlanBuilder {
   }
   void fail(Error error);
   std::byte* temporary(Count bytes) { return plan_->scratch_.allocate(bytes); }
-  [[nodiscard]] bool is_oversubscribed() const { return engine_.is_oversubscribed(); }
-  [[nodiscard]] bool do_peers_cost() const { return engine_.do_peers_cost(); }
+  [[nodiscard]] bool is_oversubscribed(Comm& comm) const {
+    return engine_.is_oversubscribed_for(comm);
+  }
+  [[nodiscard]] bool do_peers_cost(Comm& comm) const { return engine_.do_peers_cost_for(comm); }
   void seek_team(Comm&, int) {}
   [[nodiscard]] static Team* team() { return nullptr; }
 

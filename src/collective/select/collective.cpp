@@ -11,6 +11,7 @@ namespace {
 
 template <class Arguments>
 Result<void> blocking(const DirectRunner& runner, Comm& comm, const Arguments& arguments) {
+  HAWSER_TRY(core::check_not_revoked(comm));
   DirectRun run(runner);
   perform(DirectExecutor(run, comm), arguments);
   return run.finish();
@@ -18,6 +19,7 @@ Result<void> blocking(const DirectRunner& runner, Comm& comm, const Arguments& a
 
 template <class Arguments>
 Result<Ref<Request>> nonblocking(PlanRunner& runner, Comm& comm, const Arguments& arguments) {
+  HAWSER_TRY(core::check_not_revoked(comm));
   PlanBuilder builder = runner.builder();
   perform(RecordingExecutor(builder, comm), arguments);
   return runner.start(builder.finish());

@@ -201,8 +201,7 @@ std::unique_ptr<Team> Assembly::make_team(memory::Account account) {
   }
   hostmem::Board board(memory_.data(), plan_.shape, static_cast<std::uint32_t>(plan_.comm.rank()),
                        std::move(words), hostmem::Waker(plan_.host.fence_payer));
-  return std::make_unique<Team>(plan_.engine, std::move(memory_), std::move(board),
-                                plan_.comm.rank(),
+  return std::make_unique<Team>(plan_.engine, std::move(memory_), std::move(board), plan_.comm,
                                 Team::Upkeep{&plan_.ledger, account, &plan_.teams});
 }
 

@@ -18,12 +18,13 @@ struct Introduction {
 
 }  // namespace
 
-Team::Team(p2p::Engine& engine, platform::Mapping memory, hostmem::Board board, int rank,
-           const Upkeep& upkeep)
+Team::Team(p2p::Engine& engine, platform::Mapping memory, hostmem::Board board,
+           const core::Comm& comm, const Upkeep& upkeep)
     : engine_(engine),
       memory_(std::move(memory)),
       board_(std::move(board)),
-      rank_(rank),
+      comm_(comm),
+      rank_(comm.rank()),
       upkeep_(upkeep) {
   upkeep_.ledger->charge(upkeep_.account, memory_.bytes());
 }
@@ -31,6 +32,14 @@ Team::Team(p2p::Engine& engine, platform::Mapping memory, hostmem::Board board, 
 Team::~Team() {
   upkeep_.ledger->refund(upkeep_.account, memory_.bytes());
   upkeep_.teams->fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Team::leave() { nowhere_ = std::make_unique<std::byte[]>(room()); }
+
+base::Error Team::reason() const {
+  if (comm_.is_revoked())
+    return {base::ErrorClass::revoked, "the communicator was revoked during the call"};
+  return {base::ErrorClass::proc_failed, "a member of the communicator died during the call"};
 }
 
 void Team::learn_to_read(bool willing) {
@@ -52,15 +61,25 @@ void Team::learn_to_read(bool willing) {
 }
 
 bool Team::do_all_say(bool yes) {
-  *begin(1) = std::byte{yes};
+  std::byte* const mine = begin(1);
+  *mine = std::byte{yes};
   arrive();
   await_all();
+  if (has_left()) {
+    // Others may still read what this member let them read and will not keep any longer: they must
+    // not think that it said yes. It is on the board before the memory is used for anything else.
+    *mine = std::byte{0};
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return false;
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
   bool all = true;
   for (int member = 0; member < size(); ++member) all = all && *shown_by(member, 1) == std::byte{1};
   return all;
 }
 
 bool Team::read(int member, std::uint64_t address, std::byte* to, std::size_t bytes) const {
+  if (has_left()) return false;
   while (bytes > 0) {
     const platform::MemoryPiece here{reinterpret_cast<std::uint64_t>(to), bytes};
     const platform::MemoryPiece there{address, bytes};

@@ -5,6 +5,10 @@
 // for those whose data it needs; nobody waits for who only listens. Where the host allows it,
 // members also read each other's memory: one copy instead of two, at the kernel's pace.
 //
+// Failures:  who waits for a member that has died, or on a communicator that is revoked, waits no
+//            longer and has left: it writes nothing on the board any more, which others may still
+//            read, and what it sees there means nothing. The call ends with an error, as do all
+//            later ones of that communicator, whose members all come to know what has happened.
 // Ownership: kept by the communicator, ends with it. Owns the board's mapping; borrows the engine.
 // Threads:   one collective of a communicator at a time (the standard's rule).
 #pragma once
@@ -12,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/copy.hpp"
@@ -33,7 +38,7 @@ class Team final : public core::Companion {
     memory::Account account;           // of the board: its file, or address space only
     std::atomic<std::int64_t>* teams;  // of the process; this one is among them
   };
-  Team(p2p::Engine& engine, platform::Mapping memory, hostmem::Board board, int rank,
+  Team(p2p::Engine& engine, platform::Mapping memory, hostmem::Board board, const core::Comm& comm,
        const Upkeep& upkeep);
   ~Team() override;
   Team(const Team&) = delete;
@@ -60,21 +65,24 @@ class Team final : public core::Companion {
   /// Begins a step in which this member shows BYTES (at most room()): where to write them, aligned
   /// to 16 bytes. Waits until nobody needs what stood there.
   std::byte* begin(std::size_t bytes) {
-    engine_.wait_until([&] { return board_.may_begin(bytes); });
-    return board_.begin(bytes);
+    wait_until([&] { return board_.may_begin(bytes); });
+    return has_left() ? nowhere() : board_.begin(bytes);
   }
   /// What begin() was told to show is written; others wait for all members, if for any.
   void arrive() {
+    if (has_left()) return;
     if (board_.arrive() || !has_last()) board_.wake_others();
   }
   /// The same where others wait for this member alone.
   void arrive_expected() {
+    if (has_left()) return;
     board_.arrive();
     board_.wake_others();
   }
   /// The same where the last one makes the result (has_last() only): true if that is this member.
-  [[nodiscard]] bool arrive_perhaps_last() { return board_.arrive(); }
+  [[nodiscard]] bool arrive_perhaps_last() { return has_left() || board_.arrive(); }
   void show_result() {
+    if (has_left()) return;
     board_.show_result();
     board_.wake_others();
   }
@@ -90,30 +98,54 @@ class Team final : public core::Companion {
   }
 
   void await_all() {
-    engine_.wait_until([&] { return board_.have_all_arrived(); });
+    wait_until([&] { return board_.have_all_arrived(); });
   }
   void await(int member) {
-    engine_.wait_until([&] { return board_.has_arrived(static_cast<std::uint32_t>(member)); });
+    wait_until([&] { return board_.has_arrived(static_cast<std::uint32_t>(member)); });
   }
   void await_result() {
-    engine_.wait_until([&] { return board_.has_result(); });
+    wait_until([&] { return board_.has_result(); });
   }
+  /// This member waits no longer, since others may never come; what the call has made is worthless.
+  [[nodiscard]] bool has_left() const { return nowhere_ != nullptr; }
+  /// Why; it must have left.
+  [[nodiscard]] base::Error reason() const;
   /// The BYTES that MEMBER, who has arrived, shows in this step; valid until the next step begins.
   [[nodiscard]] std::byte* shown_by(int member, std::size_t bytes) const {
+    if (has_left()) [[unlikely]]
+      return nowhere();
     return board_.place(static_cast<std::uint32_t>(member), bytes);
   }
   /// How many bytes that member says it shows.
   [[nodiscard]] std::size_t bytes_of(int member) const {
     return board_.bytes_of(static_cast<std::uint32_t>(member));
   }
-  [[nodiscard]] std::byte* result(std::size_t bytes) const { return board_.result(bytes); }
+  [[nodiscard]] std::byte* result(std::size_t bytes) const {
+    return has_left() ? nowhere() : board_.result(bytes);
+  }
 
  private:
+  /// Until READY(), or until there is no hope for it.
+  template <class Ready>
+  void wait_until(Ready&& ready) {
+    if (has_left()) [[unlikely]]
+      return;
+    bool is_ready = false;
+    engine_.wait_until([&] { return (is_ready = ready()) || !comm_.is_sound(); });
+    // Who died may have come first.
+    if (!is_ready && !ready()) leave();
+  }
+  void leave();
+  /// Memory of this process as large as what a member shows, instead of the board.
+  [[nodiscard]] std::byte* nowhere() const { return nowhere_.get(); }
+
   p2p::Engine& engine_;
   const platform::Mapping memory_;
   hostmem::Board board_;
   hostmem::MeasuredCopy copy_;
+  const core::Comm& comm_;
   const int rank_;
+  std::unique_ptr<std::byte[]> nowhere_;
   const Upkeep upkeep_;
   std::vector<pid_t> pids_;   // of the members, as this process sees them; empty: nobody reads
   std::uint64_t cookie_ = 0;  // what the others read to try

@@ -39,6 +39,8 @@ class Teams {
   /// collective call; TAG is the call's. May assemble the team, which sends messages.
   Team* of(core::Comm& comm, int tag) {
     auto* seat = static_cast<Seat*>(comm.companion());
+    if (!comm.is_sound()) [[unlikely]]
+      return nullptr;  // members may not agree; messages tell what is wrong
     if (seat != nullptr && seat->team) [[likely]]
       return seat->team.get();
     return host_ ? look_at(comm, tag) : nullptr;

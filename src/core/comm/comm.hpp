@@ -6,11 +6,13 @@
 //             all members chose the same number, one number stands for all.
 // Ownership:  operations in flight hold references.
 // Threads:    immutable after creation, but for name, attributes, error handler, info (guarded by
-//             the user as the standard demands), `peers` (guarded by the lane) and `companion`
-//             (of whom one collective at a time makes use).
+//             the user as the standard demands), `peers` and what was acknowledged (guarded by the
+//             lane), `companion` (of whom one collective at a time makes use), and what is known of
+//             failures, which any thread may ask.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -91,11 +93,16 @@ class PeerCache {
   int shift_ = 32;  // 32 - log2(slots_.size())
 };
 
+class CommRegistry;
+
 /// What a layer above keeps for one communicator, and what ends with it.
 class Companion {
  public:
   virtual ~Companion() = default;
 };
+
+/// Over what the members of a communicator are spread: all of them know it alike.
+enum class Reach : std::uint8_t { unknown, host, job, jobs };
 
 class Comm : public NamedObject {
  public:
@@ -109,6 +116,7 @@ class Comm : public NamedObject {
     Ref<Comm> local;             // intercommunicators: over `group`, for collective algorithms
     Ref<Errhandler> errhandler;  // never null
     const Object* session = nullptr;  // the session it stems from; null for the world model
+    std::shared_ptr<CommRegistry> registry = nullptr;  // of the process; null: failures pass it by
   };
   explicit Comm(Description description);
   ~Comm() override;
@@ -146,6 +154,35 @@ class Comm : public NamedObject {
   [[nodiscard]] Companion* companion() const { return companion_.get(); }
   void set_companion(std::unique_ptr<Companion> companion) { companion_ = std::move(companion); }
 
+  /// Unknown until somebody has found it out.
+  [[nodiscard]] Reach reach() const { return reach_.load(std::memory_order_relaxed); }
+  void set_reach(Reach reach) { reach_.store(reach, std::memory_order_relaxed); }
+
+  [[nodiscard]] const std::shared_ptr<CommRegistry>& registry() const {
+    return description_.registry;
+  }
+  // What is known of failures; an intercommunicator shares it with its local communicator.
+  /// Nobody may use it for messages any more (MPIX_Comm_revoke).
+  [[nodiscard]] bool is_revoked() const {
+    return (troubles_.load(std::memory_order_acquire) & revoked) != 0;
+  }
+  /// A member of either side has died.
+  [[nodiscard]] bool has_failures() const {
+    return (troubles_.load(std::memory_order_acquire) & damaged) != 0;
+  }
+  /// Neither: what everybody sees who never meets a failure.
+  [[nodiscard]] bool is_sound() const { return troubles_.load(std::memory_order_acquire) == 0; }
+  /// Both take the short way to peers away: from then on each operation looks what is wrong.
+  void note_revocation() { note(revoked); }
+  void note_failure() { note(damaged); }
+  /// How many of the failures among its members the user has acknowledged, in the order in which
+  /// they became known.
+  [[nodiscard]] std::size_t acknowledged_failures() const { return acknowledged_failures_; }
+  void acknowledge_failures(std::size_t count) { acknowledged_failures_ = count; }
+  /// The number of the next agreement: equal on all members, since they call them in the same
+  /// order.
+  [[nodiscard]] std::uint32_t next_agreement() { return ++agreements_; }
+
   /// The next tag for the messages of one collective call: equal on all members, since they call
   /// collectives in the same order.
   [[nodiscard]] int next_collective_tag() {
@@ -157,15 +194,32 @@ class Comm : public NamedObject {
   [[nodiscard]] Comparison compare(const Comm& other) const;
 
  private:
+  static constexpr std::uint8_t revoked = 1;
+  static constexpr std::uint8_t damaged = 2;
+  void note(std::uint8_t trouble);
+
   Description description_;
   int rank_;
   int size_;
   int peer_count_;
   int collective_tag_ = 0;
+  std::atomic<std::uint8_t> troubles_{0};
+  std::uint32_t agreements_ = 0;
+  std::size_t acknowledged_failures_ = 0;
   AttributeSet attributes_;
   Ref<Info> info_;
+  std::atomic<Reach> reach_{Reach::unknown};
   PeerCache peers_;
   std::unique_ptr<Companion> companion_;
 };
+
+/// What an operation on COMM, which is revoked, says.
+Error revoked_error(const Comm& comm);
+/// MPIX_ERR_REVOKED if COMM is revoked.
+inline Result<void> check_not_revoked(const Comm& comm) {
+  if (!comm.is_revoked()) [[likely]]
+    return {};
+  return revoked_error(comm);
+}
 
 }  // namespace hawser::core

@@ -94,6 +94,9 @@ constexpr StandardError standard_errors[] = {
     {1016, "MPI_T_ERR_PVAR_NO_WRITE: the performance variable is read-only"},
     {1017, "MPI_T_ERR_PVAR_NO_STARTSTOP: the performance variable cannot be started or stopped"},
     {1018, "MPI_T_ERR_PVAR_NO_ATOMIC: the performance variable has no atomic read and reset"},
+    {2001, "MPIX_ERR_PROC_FAILED: a process that is needed for the operation has died"},
+    {2002, "MPIX_ERR_PROC_FAILED_PENDING: a process that might have been the sender has died"},
+    {2003, "MPIX_ERR_REVOKED: the communicator has been revoked"},
     {16383, "MPI_ERR_LASTCODE: the last error code of the standard"},
 };
 

@@ -31,6 +31,7 @@ class CompositeRequest : public Request {
 
  protected:
   [[nodiscard]] bool are_parts_complete() const override { return parts_.are_complete(); }
+  [[nodiscard]] bool are_parts_interrupted() const override { return parts_.are_interrupted(); }
 
  private:
   Ref<Object> owner_;

@@ -5,6 +5,7 @@
 //            written by different threads; whoever calls are_complete() must see these writes.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <utility>
@@ -38,6 +39,11 @@ class Parts {
     while (i < requests_.size() && is_complete(i)) ++i;
     if (i != known) complete_.store(i, std::memory_order_release);
     return i == requests_.size();
+  }
+  [[nodiscard]] bool are_interrupted() const {
+    return std::ranges::any_of(requests_, [](const Ref<Request>& request) {
+      return request && !request->is_complete() && request->is_interrupted();
+    });
   }
 
  private:

@@ -51,6 +51,16 @@ class Request : public Object {
            (completion_ == Completion::derived && are_parts_complete());
   }
 
+  /// It can't complete before the user acknowledges a failure: waits end, and it stays active. Only
+  /// of what waits for a message from any source.
+  [[nodiscard]] bool is_interrupted() const {
+    return interrupted_.load(std::memory_order_acquire) ||
+           (completion_ == Completion::derived && are_parts_interrupted());
+  }
+  void set_interrupted(bool interrupted) {
+    interrupted_.store(interrupted, std::memory_order_release);
+  }
+
   /// A single send or receive: its status is known when it is complete, and nothing else is to be
   /// done when it is handed out.
   [[nodiscard]] bool is_plain() const {
@@ -81,6 +91,8 @@ class Request : public Object {
  protected:
   /// Of a derived request: whether all of which it is made is complete. Changes nothing.
   [[nodiscard]] virtual bool are_parts_complete() const { return true; }
+  /// Of a derived request: whether one of its parts is interrupted.
+  [[nodiscard]] virtual bool are_parts_interrupted() const { return false; }
   /// Takes over status and error of PART, which is complete.
   void adopt(Request& part);
   /// A new life of a persistent request; MPI_ERR_REQUEST while the old one lasts.
@@ -88,6 +100,7 @@ class Request : public Object {
   /// For a new life of a pooled or persistent request.
   void activate() {
     complete_.store(false, std::memory_order_relaxed);
+    interrupted_.store(false, std::memory_order_relaxed);
     active_ = true;
     status_ = Status{};
     error_.reset();
@@ -106,6 +119,7 @@ class Request : public Object {
   const Completion completion_;
   bool active_ = true;
   std::atomic<bool> complete_{false};
+  std::atomic<bool> interrupted_{false};
   Status status_;
   std::unique_ptr<Error> error_;
 };

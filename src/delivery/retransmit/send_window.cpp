@@ -19,11 +19,11 @@ bool SendWindow::is_current(const Acknowledgement& acknowledgement) const {
 /// The round trip of the newest of the first DELIVERED entries whose time is known, and which left
 /// once only: else nobody knows which time was answered.
 void SendWindow::measure(std::uint32_t delivered, std::uint64_t now_ns) {
-  const auto newest =
-      std::find_if(entries_.rend() - delivered, entries_.rend(),
-                   [](const Entry& entry) { return entry.is_measured && !entry.was_sent_again; });
-  if (newest == entries_.rend() || now_ns < newest->sent_ns) return;
-  const std::uint64_t sample_ns = now_ns - newest->sent_ns;
+  const auto tells = [](const Entry& entry) { return entry.is_measured && !entry.was_sent_again; };
+  std::uint32_t newest = delivered;
+  while (newest > 0 && !tells(entries_[newest - 1])) --newest;
+  if (newest == 0 || now_ns < entries_[newest - 1].sent_ns) return;
+  const std::uint64_t sample_ns = now_ns - entries_[newest - 1].sent_ns;
   if (round_trip_ns_ == 0) {
     round_trip_ns_ = sample_ns;
     variation_ns_ = sample_ns / 2;
@@ -58,7 +58,8 @@ void SendWindow::on_failed(std::uint8_t rail) {
 /// Frames of which HAS_LEFT says that they left by what is broken.
 template <class Left>
 void SendWindow::mark_lost(Left&& has_left) {
-  for (Entry& entry : entries_) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
     if (!has_left(entry.frame) || entry.frame.frame == nullptr || entry.has_arrived) continue;
     entry.frame.may_be_lost = true;
     entry.is_due = true;

@@ -19,9 +19,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 
 #include "base/assert.hpp"
+#include "base/growing_queue.hpp"
 #include "base/time.hpp"
 #include "delivery/retransmit/acknowledgement.hpp"
 
@@ -100,7 +100,7 @@ class SendWindow {
  private:
   struct Entry {
     SentFrame frame;
-    std::uint64_t sent_ns;
+    std::uint64_t sent_ns = 0;
     bool is_measured = false;
     bool was_sent_again = false;
     bool has_arrived = false;
@@ -124,8 +124,8 @@ class SendWindow {
 
   const Settings settings_;
   std::uint32_t window_;
-  std::uint32_t first_;        // the number of the oldest entry
-  std::deque<Entry> entries_;  // by ascending number; the first has not arrived
+  std::uint32_t first_;                // the number of the oldest entry
+  base::GrowingQueue<Entry> entries_;  // by ascending number; the first has not arrived
   bool has_due_ = false;
   std::uint32_t unanswered_ = 0;
   std::uint64_t waiting_since_ns_ = 0;  // the oldest left, or was sent again, or an answer came
@@ -158,7 +158,8 @@ void SendWindow::on_time(std::uint64_t now_ns, SendAgain&& send_again) {
   if (entries_.empty()) return;
   if (now_ns >= waiting_since_ns_ + timeout_ns()) mark_oldest(now_ns);
   if (!has_due_) return;
-  for (Entry& entry : entries_) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
     if (!entry.is_due) continue;
     if (!send_again(entry.frame)) return;  // still due
     entry.is_due = false;
@@ -171,9 +172,7 @@ void SendWindow::on_time(std::uint64_t now_ns, SendAgain&& send_again) {
 
 template <class Released>
 void SendWindow::clear(Released&& released) {
-  for (Entry& entry : entries_) arrive(entry, released);
-  first_ += static_cast<std::uint32_t>(entries_.size());
-  entries_.clear();
+  for (; !entries_.empty(); entries_.pop_front(), ++first_) arrive(entries_.front(), released);
   has_due_ = false;
 }
 

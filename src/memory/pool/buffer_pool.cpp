@@ -12,8 +12,6 @@
 namespace hawser::memory {
 namespace {
 
-constexpr std::size_t idle_slabs_kept = 1;
-
 std::size_t stride_of(std::size_t buffer_bytes) {
   constexpr std::size_t alignment = BufferPool::alignment;
   return sizeof(BufferPool::Buffer) + (buffer_bytes + alignment - 1) / alignment * alignment;
@@ -43,7 +41,7 @@ void BufferPool::give_back(Buffer* buffer) {
   slab.first_free = buffer;
   if (--slab.taken > 0) return;
   open_.splice(open_.end(), open_, slab.self);
-  if (++idle_ > idle_slabs_kept) release(slab.self);
+  if (++idle_ > settings_.idle_slabs_kept) release(slab.self);
 }
 
 void BufferPool::release_idle() {

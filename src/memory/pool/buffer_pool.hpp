@@ -4,8 +4,8 @@
 //   slab   | header | data ... | header | data ... | ...      data begins on a cache line
 //
 // It grows when a buffer is asked for and none is free, up to slabs_max. Buffers are taken from
-// slabs that are in use already, so that others fall idle; one idle slab stays, as the next burst
-// would register it again, every other goes at once.
+// slabs that are in use already, so that others fall idle; some idle slabs stay, as the next burst
+// would register them again, every other goes at once.
 // Ownership: the pool owns slabs and their registrations; who takes a buffer gives it back before
 //            the pool ends. Borrows registrar and ledger.
 // Threads:   one at a time. Take and give back are a few loads and stores.
@@ -28,6 +28,7 @@ struct BufferPoolSettings {
   std::size_t buffer_bytes;
   std::size_t slab_buffers;  // of one slab
   std::size_t slabs_max;
+  std::size_t idle_slabs_kept = 1;
 };
 
 class BufferPool {
@@ -65,6 +66,8 @@ class BufferPool {
   }
   void give_back(Buffer* buffer);
 
+  /// A buffer is free: take() needs no more memory.
+  [[nodiscard]] bool has_free() const { return !open_.empty(); }
   /// No buffer is free, and there may be no more of them.
   [[nodiscard]] bool is_exhausted() const {
     return open_.empty() && full_.size() == settings_.slabs_max;

@@ -111,6 +111,21 @@ TEST_F(BufferPoolTest, KeepsOneIdleSlabAndGivesOthersBack) {
   EXPECT_EQ(ledger.current_bytes(Account::rings), 0);
 }
 
+TEST_F(BufferPoolTest, KeepsAsManyIdleSlabsAsItsOwnerWants) {
+  BufferPool keeping(registrar, ledger,
+                     {.account = Account::rings,
+                      .buffer_bytes = 100,
+                      .slab_buffers = 2,
+                      .slabs_max = 4,
+                      .idle_slabs_kept = 3});
+  std::vector<BufferPool::Buffer*> taken;
+  for (int i = 0; i < 8; ++i) taken.push_back(*keeping.take());
+  for (BufferPool::Buffer* const buffer : taken) keeping.give_back(buffer);
+  EXPECT_EQ(keeping.slab_count(), 3U);
+  keeping.release_idle();
+  EXPECT_EQ(keeping.slab_count(), 0U);
+}
+
 TEST_F(BufferPoolTest, ABufferAtTheEdgeDoesNotRegisterAgainAndAgain) {
   const auto taken = take_many(slab_buffers);
   for (int i = 0; i < 100; ++i) pool->give_back(take());

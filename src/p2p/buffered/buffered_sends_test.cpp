@@ -176,7 +176,7 @@ TEST_F(BufferedSendsTest, ASendThatCannotStartTakesNoRoom) {
   attach(nullptr, 608);
   process_.backend.refuses_sends = true;
   EXPECT_EQ(sends_.send(bytes(600), to_peer()).error().code(),
-            static_cast<int>(ErrorClass::proc_aborted));
+            static_cast<int>(ErrorClass::proc_failed));
   process_.backend.refuses_sends = false;
   EXPECT_TRUE(sends_.send(bytes(600), to_peer()).ok());
   process_.backend.sends[0].request->finish();

@@ -35,7 +35,24 @@ Final look(Request& request) {
   return out;
 }
 
+/// There is something to say of it.
+bool is_settled(const Request& request) {
+  return request.is_complete() || request.is_interrupted();
+}
+
+/// What is said of a request that is interrupted.
+Final pending() {
+  Final out;
+  out.status.error = static_cast<int>(ErrorClass::proc_failed_pending);
+  out.result = Error(ErrorClass::proc_failed_pending,
+                     "a process has died that might have been the sender; the request is still "
+                     "active, and MPIX_Comm_failure_ack lets it wait for the others");
+  return out;
+}
+
 Final hand_out(Request& request) {
+  if (!request.is_complete()) [[unlikely]]
+    return pending();
   Final out = look(request);
   if (request.is_persistent()) {
     request.deactivate();
@@ -52,11 +69,14 @@ Final hand_out(Request& request) {
 /// As above; a handle that goes away with its request becomes null.
 Final hand_out_of(Request*& place) {
   Request& request = *place;
+  if (!request.is_complete()) [[unlikely]]
+    return pending();
   if (!request.is_persistent()) place = nullptr;
   return hand_out(request);
 }
 /// The same for those who only look.
-Final hand_out_of(Request* const& place) { return look(*place); }
+Final look_at(Request& request) { return request.is_complete() ? look(request) : pending(); }
+Final hand_out_of(Request* const& place) { return look_at(*place); }
 
 /// True as soon as DONE(), which is asked again after one round of progress.
 template <class Done>
@@ -75,13 +95,14 @@ TestOutcome test_one(Engine& engine, Request* request, Status* status, Take&& ta
     if (status != nullptr) *status = Status{};
     return {true, {}};
   }
-  if (!poll(engine, [&] { return request->is_complete(); })) return {};
+  if (!poll(engine, [&] { return is_settled(*request); })) return {};
   Final out = take(*request);
   if (status != nullptr) *status = out.status;
-  return {true, std::move(out.result)};
+  return {!is_left_active(out.result), std::move(out.result)};
 }
 
-/// A look at an array: the first complete request, and whether there is one to wait for.
+/// A look at an array: the first request of which there is something to say, and whether there is
+/// one to wait for.
 struct Scan {
   int complete = undefined;
   bool any_active = false;
@@ -93,7 +114,7 @@ Scan scan(std::span<Request* const> requests) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!is_waited_for(requests[i])) continue;
     found.any_active = true;
-    if (!requests[i]->is_complete()) continue;
+    if (!is_settled(*requests[i])) continue;
     found.complete = static_cast<int>(i);
     break;
   }
@@ -108,7 +129,7 @@ AnyOutcome finish_any(const Scan& found, std::span<T> requests, Status* status) 
     out = hand_out_of(requests[static_cast<std::size_t>(found.complete)]);
   }
   if (status != nullptr) *status = out.status;
-  return {true, found.complete, std::move(out.result)};
+  return {!is_left_active(out.result), found.complete, std::move(out.result)};
 }
 
 template <class T>
@@ -116,6 +137,13 @@ AnyOutcome poll_any(Engine& engine, std::span<T> requests, Status* status) {
   Scan found;
   if (!poll(engine, [&] { return (found = scan(requests)).is_over(); })) return {};
   return finish_any(found, requests, status);
+}
+
+/// The others that are waited for with a request which ended with CODE may never complete.
+bool ends_waiting(int code) {
+  return code == static_cast<int>(ErrorClass::proc_failed) ||
+         code == static_cast<int>(ErrorClass::proc_failed_pending) ||
+         code == static_cast<int>(ErrorClass::revoked);
 }
 
 /// Collects the statuses of several requests; remembers the first error.
@@ -159,7 +187,7 @@ SomeOutcome finish_some(const Scan& found, std::span<T> requests, std::span<int>
   if (found.complete == undefined) return out;
   Statuses collected(statuses);
   for (auto i = static_cast<std::size_t>(found.complete); i < requests.size(); ++i) {
-    if (!is_waited_for(requests[i]) || !requests[i]->is_complete()) continue;
+    if (!is_waited_for(requests[i]) || !is_settled(*requests[i])) continue;
     const auto place = static_cast<std::size_t>(out.count++);
     indices[place] = static_cast<int>(i);
     collected.put(place, i, hand_out_of(requests[i]));
@@ -187,7 +215,11 @@ AllOutcome poll_all(Engine& engine, std::span<T> requests, std::span<Status> sta
     }
     return first_open == requests.size();
   });
-  if (!complete) return {};
+  if (!complete) {
+    const bool is_interrupted = requests[first_open]->is_interrupted();
+    return is_interrupted ? AllOutcome{false, static_cast<int>(first_open), pending().result}
+                          : AllOutcome{};
+  }
   Statuses collected(statuses);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (is_waited_for(requests[i])) {
@@ -217,7 +249,7 @@ TestOutcome test(Engine& engine, Request* request, Status* status) {
 }
 
 TestOutcome get_status(Engine& engine, Request* request, Status* status) {
-  return test_one(engine, request, status, look);
+  return test_one(engine, request, status, look_at);
 }
 
 AnyOutcome wait_any(Engine& engine, std::span<Request*> requests, Status* status) {
@@ -273,7 +305,7 @@ AllOutcome wait_all(Engine& engine, std::span<Request*> requests, std::span<Stat
       continue;
     }
     Final out = hand_out_of(requests[i]);
-    peer_died |= out.status.error == static_cast<int>(ErrorClass::proc_aborted);
+    peer_died |= ends_waiting(out.status.error);
     collected.put(i, i, std::move(out));
   }
   return {true, collected.failed(), collected.result()};

@@ -4,6 +4,8 @@
 // Requests are borrowed from the user's handles. Null ones (MPI_REQUEST_NULL) and inactive ones are
 // ignored. A request that is handed out gets its final status, becomes inactive if it is persistent
 // and is detached if not; in an array it is then replaced by null, as its handle must be.
+// A receive from any source that was interrupted by a death (MPIX_ERR_PROC_FAILED_PENDING) ends a
+// wait or test but is not handed out: it stays active.
 // Threads: any number, each with requests of its own.
 // Errors:  of the requests. MPI_ERR_IN_STATUS says that they stand in the statuses, each of which
 //          then has its own code, success or MPI_ERR_PENDING.
@@ -17,6 +19,12 @@ namespace hawser::p2p {
 
 /// MPI_UNDEFINED: no request in the array is active.
 inline constexpr int undefined = -32766;
+
+/// What a wait or test says of a request that it did not hand out, and which stays active.
+inline bool is_left_active(const Result<void>& result) {
+  return !result.ok() &&
+         result.error().code() == static_cast<int>(base::ErrorClass::proc_failed_pending);
+}
 
 /// Of a single request. *status (may be null) is empty if there was nothing to complete.
 Result<void> wait(Engine& engine, Request* request, Status* status);

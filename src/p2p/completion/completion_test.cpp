@@ -209,19 +209,50 @@ TEST_F(CompletionTest, ADeadPeerEndsAWaitForAll) {
   const auto dead = make();
   const auto open = make();
   const auto done = make();
-  dead->finish_with({ErrorClass::proc_aborted, "rank 3 died"});
+  dead->finish_with({ErrorClass::proc_failed, "rank 3 died"});
   done->finish();
   Request* array[] = {dead.get(), open.get(), done.get()};
   std::vector<Status> statuses(3);
   const AllOutcome outcome = wait_all(engine_, array, statuses);
   EXPECT_EQ(outcome.result.error().code(), code_of(ErrorClass::in_status));
-  EXPECT_EQ(statuses[0].error, code_of(ErrorClass::proc_aborted));
+  EXPECT_EQ(statuses[0].error, code_of(ErrorClass::proc_failed));
   EXPECT_EQ(statuses[1].error, code_of(ErrorClass::pending));
   EXPECT_EQ(statuses[2].error, 0);
   EXPECT_EQ(array[0], nullptr);
   EXPECT_EQ(array[1], open.get());
   EXPECT_EQ(array[2], nullptr);
   EXPECT_EQ(open->detached, 0);
+}
+
+TEST_F(CompletionTest, AnInterruptedReceiveEndsEveryWaitAndStaysActive) {
+  const auto open = make();
+  open->set_interrupted(true);
+  const int pending = code_of(ErrorClass::proc_failed_pending);
+  Status status;
+  EXPECT_EQ(wait(engine_, open.get(), &status).error().code(), pending);
+  EXPECT_EQ(status.error, pending);
+  const TestOutcome tested = test(engine_, open.get(), &status);
+  EXPECT_FALSE(tested.flag);
+  EXPECT_TRUE(is_left_active(tested.result));
+  Request* array[] = {nullptr, open.get()};
+  std::vector<Status> statuses(2);
+  std::vector<int> indices(2);
+  const AnyOutcome any = wait_any(engine_, array, &status);
+  EXPECT_EQ(any.index, 1);
+  EXPECT_TRUE(is_left_active(any.result));
+  const SomeOutcome some = wait_some(engine_, array, indices, statuses);
+  EXPECT_EQ(some.count, 1);
+  EXPECT_EQ(statuses[0].error, pending);
+  EXPECT_FALSE(wait_all(engine_, array, statuses).result.ok());
+  EXPECT_EQ(statuses[1].error, pending);
+  EXPECT_FALSE(test_all(engine_, array, statuses).flag);
+  EXPECT_EQ(array[1], open.get());
+  EXPECT_EQ(open->detached, 0);
+
+  open->set_interrupted(false);
+  open->finish();
+  EXPECT_TRUE(wait(engine_, open.get(), &status).ok());
+  EXPECT_EQ(open->detached, 1);
 }
 
 TEST_F(CompletionTest, ErrorsOfCallbacksAreThoseOfTheCall) {

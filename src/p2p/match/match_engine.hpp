@@ -54,6 +54,13 @@ class MatchEngine {
     return static_cast<PostedReceive*>(node->owner);
   }
 
+  /// In the order of their arrival. VISIT(UnexpectedMessage&) may not change the engine.
+  template <class Visit>
+  void for_each_unexpected(Visit&& visit) const {
+    for (UnexpectedMessage* message = oldest_; message != nullptr; message = message->younger)
+      visit(*message);
+  }
+
   void store(UnexpectedMessage& message, const MatchKey& key);
   /// The oldest unexpected message that KEY (which may have wildcards) matches, or null.
   UnexpectedMessage* find_unexpected(const MatchKey& key);

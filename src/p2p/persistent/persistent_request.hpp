@@ -28,6 +28,9 @@ class PersistentRequest : public Request {
   [[nodiscard]] bool are_parts_complete() const override {
     return !posted_ || posted_->is_complete();
   }
+  [[nodiscard]] bool are_parts_interrupted() const override {
+    return posted_ && posted_->is_interrupted();
+  }
 
  private:
   Engine& engine_;

@@ -62,9 +62,9 @@ Result<void> sendrecv(Engine& engine, const ConstBuffer& from, const Envelope& d
     // A peer that could not be sent to may never answer.
     static_cast<void>((*receive)->cancel());
   }
-  engine.wait(**receive);
+  Result<void> received = engine.wait_for_receive(**receive);
   if (status != nullptr) *status = (*receive)->status();
-  if ((*receive)->error() != nullptr) return *(*receive)->error();
+  if (!received) return received;
   return sent;
 }
 

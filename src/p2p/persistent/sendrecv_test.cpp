@@ -136,7 +136,7 @@ TEST(Sendrecv, ASendThatCannotStartTakesTheReceiveBack) {
     const auto result = Caller{process.engine, *types.find(0x247), orphans}.call(
         form, memory.const_buffer(), memory.buffer(), {comm.get(), 1, 0}, {comm.get(), 1, 0},
         status);
-    EXPECT_EQ(result.error().code(), code_of(ErrorClass::proc_aborted));
+    EXPECT_EQ(result.error().code(), code_of(ErrorClass::proc_failed));
     ASSERT_EQ(process.backend.receives.size(), 1U);
     EXPECT_TRUE(process.backend.receives[0].request->status().cancelled);
   }
@@ -151,12 +151,12 @@ TEST(Sendrecv, TheErrorOfTheSendHalfIsReported) {
                                  memory.buffer(), {comm.get(), 1, 0});
   process.backend.receives[0].request->finish({.source = 1, .tag = 0, .bytes = 40});
   EXPECT_FALSE((*request)->is_complete());
-  process.backend.sends[0].request->finish_with({ErrorClass::proc_aborted, "rank 1 died"});
+  process.backend.sends[0].request->finish_with({ErrorClass::proc_failed, "rank 1 died"});
   ASSERT_TRUE((*request)->is_complete());
   Status status;
   (*request)->finish_status(status);
   EXPECT_EQ(status.bytes, 40);
-  EXPECT_EQ(status.error, code_of(ErrorClass::proc_aborted));
+  EXPECT_EQ(status.error, code_of(ErrorClass::proc_failed));
   EXPECT_EQ((*request)->error_object(), comm.get());
 }
 

@@ -35,7 +35,7 @@ class HostWaiter final : public Waiter {
   std::uint32_t prepare() override { return sleeper_.announce(); }
   void sleep(std::uint32_t ticket, std::uint64_t deadline_ns, WakeBy by) override {
     sleeps_.fetch_add(1, std::memory_order_relaxed);
-    if (bell_) {
+    if (sleeps_on_descriptors_.load(std::memory_order_acquire)) {
       sleep_on_descriptors(ticket, deadline_ns, by);
     } else if (deadline_ns == never_ns) {
       sleeper_.sleep(ticket);
@@ -45,8 +45,9 @@ class HostWaiter final : public Waiter {
   }
   [[nodiscard]] bool tells_departures() const override { return tells_departures_; }
   /// From now on sleeping ends when DESCRIPTOR is readable, too, which tells of TOLD: all things,
-  /// or one of two. It must outlive this.
+  /// or one of two, until it is removed. Who sleeps at the moment does not know of it.
   base::Result<void> add_descriptor(int descriptor, WakeBy told);
+  void remove_descriptor(int descriptor);
   void cancel() override { sleeper_.cancel(); }
   void wake() override { hostmem::Waker::rouse(word_); }
 
@@ -61,11 +62,12 @@ class HostWaiter final : public Waiter {
 
   hostmem::WakeWord& word_;
   hostmem::Sleeper sleeper_;
-  std::optional<platform::Bell> bell_;
+  std::optional<platform::Bell> bell_;  // there once sleeps_on_descriptors_ says so
+  std::atomic<bool> sleeps_on_descriptors_{false};
   std::array<std::vector<int>, 3> descriptors_;  // by what wakes a sleeper; the bell's first
   bool tells_departures_ = false;
   // Several threads hear one bell. It is silenced when none is listening, lest one of them takes
-  // away what rings for another.
+  // away what rings for another. Guards the lists of descriptors, too.
   std::mutex listening_;
   int listeners_ = 0;
   std::atomic<std::uint64_t> sleeps_{0};

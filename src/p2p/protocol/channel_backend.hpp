@@ -12,6 +12,7 @@
 //            headers are bounded by memory alone (DESIGN §4).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -21,9 +22,11 @@
 #include "base/counters.hpp"
 #include "base/slot_map.hpp"
 #include "channel/endpoint/endpoint_table.hpp"
+#include "core/comm/comm_registry.hpp"
 #include "memory/ledger/ledger.hpp"
 #include "p2p/backend.hpp"
 #include "p2p/match/match_engine.hpp"
+#include "p2p/protocol/active_messages.hpp"
 #include "p2p/protocol/protocols.hpp"
 #include "p2p/protocol/requests.hpp"
 #include "p2p/protocol/stripes.hpp"
@@ -50,12 +53,15 @@ struct ProtocolSettings {
 class ChannelBackend final : public Backend, public channel::FrameHandler {
  public:
   static constexpr std::size_t free_payload_bytes = 64;
+  static constexpr std::size_t refused_max = 1 << 16;
 
   ChannelBackend(channel::EndpointTable& endpoints, memory::Ledger& ledger,
                  const ProtocolSettings& settings);
   ~ChannelBackend() override;
 
   void set_threaded(bool threaded);
+  /// COMMS: those of this process, which it tells of failures. Before any operation.
+  void set_comms(core::CommRegistry& comms) { comms_ = &comms; }
 
   bool try_send(const ConstBuffer& buffer, const Envelope& envelope) override;
   Result<Ref<Request>> isend(const ConstBuffer& buffer, const Envelope& envelope,
@@ -73,11 +79,25 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
     return !single_copies_.empty() || !side_copies_.empty() || !pipelines_.empty();
   }
   Result<void> cancel(ReceiveRequest& request);
+  Result<void> post(const Identity& peer, ActiveClass message_class,
+                    std::span<const std::byte> message) override {
+    return active_.post(peer, message_class, message);
+  }
+  void set_active_handler(ActiveClass message_class, const ActiveHandler& handler) override {
+    active_.set_handler(message_class, handler);
+  }
+  void set_departure_handler(const DepartureHandler& handler) override {
+    active_.set_departure_handler(handler);
+  }
+  [[nodiscard]] bool is_gone(const Identity& process) const override;
+  void refuse(std::span<const std::uint32_t> contexts, Refusal what) override;
+  void on_acknowledged(const Comm& comm) override;
 
   void on_frame(channel::Endpoint& from, channel::ChannelKind kind,
                 std::span<const std::byte> frame) override;
   bool on_turn(void* message) override;
   void on_lost(channel::Endpoint& endpoint) override;
+  void on_ended(const Identity& process) override;
   void on_operation_done(channel::Endpoint& peer, std::uint64_t token, bool was_done) override;
   void on_clearance(channel::Endpoint& peer, std::uint64_t token,
                     const transport::Clearance& clearance) override;
@@ -135,6 +155,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   // send.cpp
   channel::Endpoint& endpoint_of(const Envelope& envelope);
   channel::Endpoint& find_endpoint(Comm& comm, int peer);
+  channel::Endpoint* sound_endpoint(Comm& comm, int peer);
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                        std::size_t bytes, SendMode mode) const;
   static std::size_t fragment_bytes(std::uint64_t message_bytes);
@@ -164,15 +185,40 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                std::span<const std::byte> payload);
   void deliver_stored(ReceiveRequest& request, Stored& message);
   void drop_stored(Stored& message);
-  /// The peer that alone could send what a receive of SOURCE in COMM wants, if it is gone.
-  [[nodiscard]] const channel::Endpoint* lost_sender(const Comm& comm, int source) const {
-    return lost_.empty() ? nullptr : find_lost_sender(comm, source);
-  }
-  [[nodiscard]] const channel::Endpoint* find_lost_sender(const Comm& comm, int source) const;
-  void fail_posted();
-  void give_up(ReceiveRequest& posted, const channel::Endpoint& lost);
+  void give_up(ReceiveRequest& posted, base::Error error);
   void forget_stream(const Stored& message);
   void return_credit(channel::Endpoint& from, std::size_t payload_bytes);
+
+  // failures.cpp
+  using Trouble = std::optional<base::Error>;
+  /// Why an operation in COMM can't be begun; nothing if it can.
+  [[nodiscard]] Trouble trouble_of(const Comm& comm, Traffic traffic) const {
+    if (comm.is_sound()) [[likely]]
+      return std::nullopt;
+    return find_trouble(comm, traffic);
+  }
+  [[nodiscard]] Trouble find_trouble(const Comm& comm, Traffic traffic) const;
+  /// Of a member of COMM that has died: which one it is, and what is known of its end.
+  [[nodiscard]] std::string death_in(const Comm& comm) const;
+  /// Why nothing will come for a receive or a probe; nothing if something may. With any source and
+  /// failures that the user has not acknowledged: MPIX_ERR_PROC_FAILED_PENDING.
+  [[nodiscard]] Trouble hopelessness(const Comm& comm, int source, Traffic traffic) const {
+    if (!has_departures_ && comm.is_sound()) [[likely]]
+      return std::nullopt;
+    return find_hopelessness(comm, source, traffic);
+  }
+  [[nodiscard]] Trouble find_hopelessness(const Comm& comm, int source, Traffic traffic) const;
+  [[nodiscard]] Trouble departure_of(const Comm& comm, int source) const;
+  void judge(ReceiveRequest& posted);
+  void judge_posted();
+  void note_departure(const Departure& departure);
+  void refuse_stored(Stored& message);
+  void refuse(channel::Endpoint& from, wire::FrameClass frame_class,
+              const wire::RendezvousHeader& rendezvous, std::size_t payload_bytes);
+  [[nodiscard]] bool is_refused(const MatchKey& key) const {
+    return !refused_.empty() && std::ranges::binary_search(refused_, key.context);
+  }
+  void on_refused(const channel::Endpoint& from, std::span<const std::byte> body);
 
   // transfer.cpp
   void fetch(ReceiveRequest& request);
@@ -208,6 +254,15 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
     transport::Link* link = nullptr;
   };
   wire::RendezvousHeader offer(SendRequest& request, channel::ChannelKind kind);
+  /// Whose operations by KIND are gets: over TCP there are no others.
+  [[nodiscard]] bool is_read(channel::ChannelKind kind) const {
+    return kind == channel::ChannelKind::tcp_zero_copy || settings_.rdma == "get";
+  }
+  /// The channel of PEER's that has operations, or would have.
+  static channel::ChannelKind operations_channel(const channel::Endpoint& peer) {
+    using channel::ChannelKind;
+    return peer.has(ChannelKind::tcp_zero_copy) ? ChannelKind::tcp_zero_copy : ChannelKind::rc_rdma;
+  }
   [[nodiscard]] bool can_use_operations(const ReceiveRequest& request, wire::Offer wanted) const;
   [[nodiscard]] StripeRails rails_for(const channel::Endpoint& peer, std::uint64_t bytes,
                                       std::uint32_t offered) const;
@@ -325,7 +380,14 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   std::array<std::uint64_t, fetch_protocols.size()> fetches_{};
   std::uint64_t zero_copy_failures_ = 0;  // of such fetches
   std::uint64_t unexpected_messages_ = 0;
+  core::CommRegistry* comms_ = nullptr;
+  ActiveMessages active_;
   std::vector<const channel::Endpoint*> lost_;  // peers that are gone
+  bool has_departures_ = false;                 // of whichever process
+  /// Contexts with their kinds of traffic, as in MatchKey; in rising order. A process never uses a
+  /// number twice, so that they are kept for good; at most refused_max of them, the smallest
+  /// (oldest) are forgotten.
+  std::vector<std::uint32_t> refused_;
 };
 
 }  // namespace hawser::p2p

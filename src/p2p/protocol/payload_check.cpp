@@ -1,5 +1,6 @@
 // The part of ChannelBackend that checks payload which crosses outside of frames: by the channels
-// single_copy, rc_rdma and ud_zero_copy, where they are checked (channel::DeliveryChannels).
+// single_copy, rc_rdma, ud_zero_copy and tcp_zero_copy, where they are checked
+// (channel::DeliveryChannels).
 //
 // The sender's checksum is that of the packed data. It comes with the offer where the receiver gets
 // the data, and behind each block where the sender puts it. What fails is sent again by frames, and
@@ -42,7 +43,7 @@ void ChannelBackend::note_checksum(SendRequest& request, ChannelKind kind) const
   const bool is_shared_out =
       kind == ChannelKind::rc_rdma && is_for_networks(request.total) && peer.side_link() != nullptr;
   const bool may_be_got = kind == ChannelKind::single_copy || kind == ChannelKind::ud_zero_copy ||
-                          (kind == ChannelKind::rc_rdma && settings_.rdma == "get");
+                          (transport::has_operations(kind) && is_read(kind));
   const bool is_needed =
       is_shared_out ? is_checked_as_whole(peer) : may_be_got && peer.is_checked(kind);
   if (!is_needed || request.checksum || !request.buffer.type->is_dense()) return;

@@ -58,7 +58,7 @@ inline constexpr std::array<SendEntry, 4> send_protocols = {{
 struct FetchSituation {
   std::uint64_t missing_bytes;  // beyond what came with the header
   bool can_copy;                // out of the sender's memory, by the channel single_copy
-  bool can_get;                 // the same by RDMA
+  bool can_get;                 // the same by RDMA, or over TCP without copies
   bool can_put;                 // the sender can write into our buffer by RDMA
   bool can_expect;              // its adapter can send what ours puts there, without a connection
 };
@@ -85,7 +85,7 @@ inline constexpr std::array<FetchEntry, 6> fetch_protocols = {{
     {FetchProtocol::single_copy, "single_copy", [](const FetchSituation& s) { return s.can_copy; },
      "the receiver copies straight out of the sender's memory, then sends finished"},
     {FetchProtocol::rdma_get, "rdma_get", [](const FetchSituation& s) { return s.can_get; },
-     "the receiver reads the sender's memory by RDMA, with finished behind it"},
+     "the receiver reads the sender's memory by RDMA or TCP, with finished behind it"},
     {FetchProtocol::rdma_put, "rdma_put", [](const FetchSituation& s) { return s.can_put; },
      "clear_to_put, block by block; the sender writes them by RDMA, with put_done behind each"},
     {FetchProtocol::zero_copy, "zero_copy", [](const FetchSituation& s) { return s.can_expect; },
@@ -100,7 +100,8 @@ constexpr transport::ChannelKind channel_of(wire::Offer offer, transport::Channe
   switch (offer) {
     case wire::Offer::get:
     case wire::Offer::put:
-      return transport::ChannelKind::rc_rdma;
+      return carrier == transport::ChannelKind::tcp ? transport::ChannelKind::tcp_zero_copy
+                                                    : transport::ChannelKind::rc_rdma;
     case wire::Offer::zero_copy:
       return transport::ChannelKind::ud_zero_copy;
     case wire::Offer::single_copy:

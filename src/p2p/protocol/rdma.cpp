@@ -1,7 +1,8 @@
-// The part of ChannelBackend that moves long messages by operations on memory (channel rc_rdma):
-// get, where the receiver reads the sender's memory, and put, where the sender writes the
-// receiver's, whole or block by block (put and hybrid pipeline of Open MPI over InfiniBand; get
-// with FIN_ACK, and the last frame chained behind the operation, of Open MPI over Quadrics/Elan4).
+// The part of ChannelBackend that moves long messages by operations on memory (channels rc_rdma,
+// and tcp_zero_copy for get): get, where the receiver reads the sender's memory, and put, where the
+// sender writes the receiver's, whole or block by block (put and hybrid pipeline of Open MPI over
+// InfiniBand; get with FIN_ACK, and the last frame chained behind the operation, of Open MPI over
+// Quadrics/Elan4).
 //
 // A message of at least p2p.stripe_bytes_min goes by all rails to its peer: get and put in one
 // piece for each, pipeline block by block. Where p2p.stripe_networks is set, a link of another
@@ -51,9 +52,9 @@ wire::RendezvousHeader ChannelBackend::offer(SendRequest& request, ChannelKind k
   if (header.address == 0 || header.total == 0) return header;
   if (kind == ChannelKind::ud_zero_copy) header.offer = Offer::zero_copy;
   if (kind == ChannelKind::single_copy) header.offer = Offer::single_copy;
-  if (kind != ChannelKind::rc_rdma || !request.endpoint->has(kind)) return header;
+  if (!transport::has_operations(kind) || !request.endpoint->has(kind)) return header;
   header.offer = Offer::put;
-  if (settings_.rdma != "get") return header;
+  if (!is_read(kind)) return header;
   const StripeRails rails = rails_for(*request.endpoint, request.total, every_rail);
   request.held.clear();  // of an attempt that found no room
   for (const StripeRail& rail : rails.rails()) {
@@ -486,7 +487,7 @@ void ChannelBackend::abandon_transfers(const Endpoint& lost) {
       ReceiveRequest& request = *transfer.receive;
       // Of several pieces the last one ends it.
       if (!request.pieces || --request.pieces->under_way == 0) {
-        request.finish_with({base::ErrorClass::proc_aborted, lost.loss()});
+        request.finish_with({base::ErrorClass::proc_failed, lost.loss()});
         let_go(request);
       }
     }

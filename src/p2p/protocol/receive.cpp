@@ -61,6 +61,7 @@ class ChannelBackend::ProbedMessage final : public Message {
     request.finish();
     return;
   }
+  request.set_interrupted(false);  // it has a sender
   request.peer_token = rendezvous.token;
   if (frame_class == FrameClass::stream) {
     follow_stream(request);
@@ -70,10 +71,12 @@ class ChannelBackend::ProbedMessage final : public Message {
   fetch(request);
 }
 
-/// Null for a peer that is silent: a receive connects to nobody.
+/// Null for a peer that is silent: a receive connects to nobody. Null, too, if COMM is not sound.
 inline Endpoint* ChannelBackend::known_endpoint(Comm& comm, int peer) {
   if (void* known = comm.peers().find(peer)) [[likely]]
     return static_cast<Endpoint*>(known);
+  if (!comm.is_sound()) [[unlikely]]
+    return nullptr;
   Endpoint* const endpoint = endpoints_.find(comm.peer_group().member(peer));
   if (endpoint != nullptr) comm.peers().insert(peer, endpoint);
   return endpoint;
@@ -107,6 +110,8 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
 }
 
 Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope& envelope) {
+  if (Trouble trouble = trouble_of(*envelope.comm, envelope.traffic)) [[unlikely]]
+    return *std::move(trouble);
   ReceiveRequest* request = receive_pool_.take();
   auto handle = Ref<Request>::adopt(request);
   request->begin(*this, buffer, *envelope.comm);
@@ -122,33 +127,15 @@ Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope&
   request->retain_unshared();  // the backend's, until the request is complete
   request->is_posted = true;
   match_.post(*request, key);
-  if (const Endpoint* lost = lost_sender(*envelope.comm, envelope.peer)) [[unlikely]]
-    give_up(*request, *lost);
+  if (has_departures_ || !envelope.comm->is_sound()) [[unlikely]]
+    judge(*request);
   return handle;
 }
 
-/// A receive from any source may still be served by others.
-const Endpoint* ChannelBackend::find_lost_sender(const Comm& comm, int source) const {
-  if (source == any_source) return nullptr;
-  const base::Identity sender = comm.peer_group().member(source);
-  const auto found = std::ranges::find(lost_, sender, &Endpoint::identity);
-  return found == lost_.end() ? nullptr : *found;
-}
-
-void ChannelBackend::fail_posted() {
-  std::vector<std::pair<ReceiveRequest*, const Endpoint*>> hopeless;
-  match_.for_each_posted([&](PostedReceive& posted) {
-    auto& request = static_cast<ReceiveRequest&>(posted);
-    if (const Endpoint* lost = lost_sender(*request.comm_, posted.node.key.source))
-      hopeless.emplace_back(&request, lost);
-  });
-  for (const auto& [request, lost] : hopeless) give_up(*request, *lost);
-}
-
-void ChannelBackend::give_up(ReceiveRequest& posted, const Endpoint& lost) {
+void ChannelBackend::give_up(ReceiveRequest& posted, base::Error error) {
   match_.cancel(posted);
   posted.is_posted = false;
-  posted.finish_with({base::ErrorClass::proc_aborted, lost.loss()});
+  posted.finish_with(std::move(error));
   let_go(posted);
 }
 
@@ -163,10 +150,13 @@ Result<void> ChannelBackend::cancel(ReceiveRequest& request) {
 }
 
 Result<bool> ChannelBackend::iprobe(const Envelope& envelope, Status* status) {
+  if (Trouble trouble = trouble_of(*envelope.comm, envelope.traffic)) [[unlikely]]
+    return *std::move(trouble);
   const UnexpectedMessage* found = match_.find_unexpected(key_for(envelope));
   if (found == nullptr) {
-    if (const Endpoint* lost = lost_sender(*envelope.comm, envelope.peer)) [[unlikely]]
-      return base::Error(base::ErrorClass::proc_aborted, lost->loss());
+    if (Trouble trouble = hopelessness(*envelope.comm, envelope.peer, envelope.traffic))
+        [[unlikely]]
+      return *std::move(trouble);
     return false;
   }
   const auto& message = static_cast<const Stored&>(*found);
@@ -189,6 +179,10 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
   const std::unique_ptr<Stored> stored = static_cast<ProbedMessage&>(*message).take();
   if (!stored)
     return base::Error(base::ErrorClass::request, "the message has been received already");
+  if (Trouble trouble = trouble_of(message->comm(), Traffic::point_to_point)) [[unlikely]] {
+    refuse_stored(*stored);
+    return *std::move(trouble);
+  }
   ReceiveRequest* request = receive_pool_.take();
   auto handle = Ref<Request>::adopt(request);
   request->begin(*this, buffer, message->comm());
@@ -258,6 +252,12 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const 
     case FrameClass::not_crossed:
       on_not_crossed(from, body);
       return;
+    case FrameClass::refused:
+      on_refused(from, body);
+      return;
+    case FrameClass::active:
+      active_.on_frame(from.identity(), body);
+      return;
     case FrameClass::credit:
       if (std::span<const std::byte> rest = body;
           const auto credit = wire::take<wire::Credit>(rest))
@@ -269,6 +269,10 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const 
 
 void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
                                       const wire::Arrival& arrival) {
+  if (is_refused(key)) [[unlikely]] {
+    refuse(from, arrival.frame_class, arrival.rendezvous, arrival.payload.size());
+    return;
+  }
   auto message = std::make_unique<Stored>();
   message->from = &from;
   message->rendezvous = arrival.rendezvous;

@@ -57,8 +57,13 @@ std::uint8_t class_byte(FrameClass frame_class) { return static_cast<std::uint8_
 
 Endpoint& ChannelBackend::find_endpoint(Comm& comm, int peer) {
   Endpoint& endpoint = endpoints_.find_or_make(comm.peer_group().member(peer));
-  comm.peers().insert(peer, &endpoint);
+  if (comm.is_sound()) comm.peers().insert(peer, &endpoint);
   return endpoint;
+}
+
+/// For the short ways: null if COMM is not sound, where each operation is looked at.
+Endpoint* ChannelBackend::sound_endpoint(Comm& comm, int peer) {
+  return comm.is_sound() ? &find_endpoint(comm, peer) : nullptr;
 }
 
 SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind, std::size_t bytes,
@@ -130,9 +135,12 @@ bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
 
 bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelope) {
   platform::prefetch_for_read(first_byte(buffer.data, *buffer.type));
-  Endpoint& endpoint = endpoint_of(envelope);
-  if (!endpoint.is_open()) [[unlikely]]
+  auto* known = static_cast<Endpoint*>(envelope.comm->peers().find(envelope.peer));
+  if (known == nullptr) [[unlikely]]
+    known = sound_endpoint(*envelope.comm, envelope.peer);
+  if (known == nullptr || !known->is_open()) [[unlikely]]
     return false;
+  Endpoint& endpoint = *known;
   const auto bytes = static_cast<std::size_t>(buffer.count * buffer.type->size());
   const ChannelKind kind = endpoint.select(bytes);
   if (!transport::carries_frames(kind)) return false;
@@ -147,6 +155,8 @@ bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelop
 
 Result<Ref<Request>> ChannelBackend::isend(const ConstBuffer& buffer, const Envelope& envelope,
                                            SendMode mode) {
+  if (Trouble trouble = trouble_of(*envelope.comm, envelope.traffic)) [[unlikely]]
+    return *std::move(trouble);
   Endpoint& endpoint = endpoint_of(envelope);
   SendRequest* request = send_pool_.take();
   auto handle = Ref<Request>::adopt(request);
@@ -169,7 +179,11 @@ bool ChannelBackend::on_turn(void* message) {
 bool ChannelBackend::start(SendRequest& request) {
   Endpoint& endpoint = *request.endpoint;
   if (endpoint.is_lost()) [[unlikely]] {
-    request.finish_with({base::ErrorClass::proc_aborted, endpoint.loss()});
+    request.finish_with({base::ErrorClass::proc_failed, endpoint.loss()});
+    return true;
+  }
+  if (Trouble trouble = trouble_of(*request.envelope.comm, request.envelope.traffic)) [[unlikely]] {
+    request.finish_with(*std::move(trouble));
     return true;
   }
   if (!endpoint.is_open()) return false;

@@ -130,7 +130,7 @@ void ChannelBackend::abandon_side_copies(const Endpoint& lost) {
     ReceiveRequest& request = *copy.request;
     if (request.endpoint != &lost) return false;
     if (request.pieces && --request.pieces->under_way == 0) {
-      request.finish_with({base::ErrorClass::proc_aborted, lost.loss()});
+      request.finish_with({base::ErrorClass::proc_failed, lost.loss()});
       let_go(request);
     }
     return true;

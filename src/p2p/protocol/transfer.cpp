@@ -20,7 +20,8 @@ ChannelBackend::ChannelBackend(channel::EndpointTable& endpoints, memory::Ledger
       match_(ledger),
       send_pool_(ledger),
       receive_pool_(ledger),
-      flipper_(endpoints.flip_one_in()) {
+      flipper_(endpoints.flip_one_in()),
+      active_(endpoints) {
   endpoints_.set_handler(*this);
 }
 
@@ -47,6 +48,7 @@ void ChannelBackend::set_threaded(bool threaded) {
 
 bool ChannelBackend::progress() {
   bool moved = endpoints_.progress();
+  moved |= active_.hand_over();
   if (!pipelines_.empty()) [[unlikely]]
     moved |= push_pipelines();
   if (!single_copies_.empty()) [[unlikely]]
@@ -93,7 +95,7 @@ bool ChannelBackend::is_drained() {
 
 void ChannelBackend::fetch(ReceiveRequest& request) {
   if (request.endpoint->is_lost()) [[unlikely]] {
-    request.finish_with({base::ErrorClass::proc_aborted, request.endpoint->loss()});
+    request.finish_with({base::ErrorClass::proc_failed, request.endpoint->loss()});
     return;
   }
   FetchSituation situation{};
@@ -103,8 +105,8 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
                        request.endpoint->has(ChannelKind::single_copy) &&
                        request.endpoint->select(request.total) == ChannelKind::single_copy &&
                        can_check(request, ChannelKind::single_copy);
-  situation.can_get =
-      can_use_operations(request, wire::Offer::get) && can_check(request, ChannelKind::rc_rdma);
+  situation.can_get = can_use_operations(request, wire::Offer::get) &&
+                      can_check(request, operations_channel(*request.endpoint));
   situation.can_put = can_use_operations(request, wire::Offer::put);
   situation.can_expect = can_expect(request);
   const FetchProtocol protocol = choose(situation).protocol;
@@ -238,7 +240,7 @@ void ChannelBackend::follow_stream(ReceiveRequest& request) {
   if (request.received >= request.total) {
     request.finish();
   } else if (request.endpoint->is_lost()) {
-    request.finish_with({base::ErrorClass::proc_aborted, request.endpoint->loss()});
+    request.finish_with({base::ErrorClass::proc_failed, request.endpoint->loss()});
   } else {
     request.retain();  // until the last frame
     const auto known = find_stream(*request.endpoint, request.peer_token);
@@ -271,7 +273,7 @@ void ChannelBackend::on_stream_data(Endpoint& from, std::span<const std::byte> b
 }
 
 void ChannelBackend::on_lost(Endpoint& endpoint) {
-  const base::Error error(base::ErrorClass::proc_aborted, endpoint.loss());
+  const base::Error error(base::ErrorClass::proc_failed, endpoint.loss());
   abandon_side_copies(endpoint);
   abandon_transfers(endpoint);
   sends_in_rendezvous_.for_each([&](SendRequest& request) {
@@ -301,7 +303,7 @@ void ChannelBackend::on_lost(Endpoint& endpoint) {
     return true;
   });
   lost_.push_back(&endpoint);
-  fail_posted();
+  note_departure({endpoint.identity(), endpoint.took_leave()});
 }
 
 }  // namespace hawser::p2p

@@ -25,9 +25,9 @@
 //
 // offer (a rendezvous has check 0 unless that way, or a part of it, is checked): how the receiver
 // may get the rest, besides asking for frames: 1: copy it out of the sender's memory; 2: read it by
-// RDMA, by rails of which each bit of `rails` names one; 3: have it written into its own memory by
-// RDMA; 4: have it cross without copies by datagrams. With 2 and 3 it may copy a part as well; with
-// 3 it says finished if it has.
+// RDMA, or over TCP, by rails of which each bit of `rails` names one; 3: have it written into its
+// own memory by RDMA; 4: have it cross without copies by datagrams. With 2 and 3 it may copy a part
+// as well; with 3 it says finished if it has.
 //
 // stream_data (sequenced; the next bytes of a stream):   | sender token (64) | payload
 // clear_to_send (receiver to sender: send me the rest by frames):
@@ -47,6 +47,11 @@
 // not_crossed (sender to receiver: some of that does not come):   | receiver token (64) |
 // finished (receiver to sender: I have all of it):   | sender token (64) |
 // credit (receiver to sender: eager payload consumed): | bytes (64) |
+// refused (receiver to sender: nobody will receive it, its communicator is revoked):
+//   | sender token (64) |
+// active (a part of a message that is not matched; not sequenced: a part says where it belongs):
+//   | class (32) | number of the message (32) | its bytes (32) | offset of the part (32) | payload
+// Neither credit nor a message that waits for its turn holds back an active message.
 #pragma once
 
 #include <array>
@@ -57,6 +62,7 @@
 #include <span>
 
 #include "channel/frame.hpp"
+#include "p2p/backend.hpp"
 #include "transport/transport.hpp"
 
 namespace hawser::p2p::wire {
@@ -74,6 +80,8 @@ enum class FrameClass : std::uint8_t {
   put_done = 10,
   clear_to_cross = 11,
   not_crossed = 12,
+  refused = 13,
+  active = 14,
 };
 
 enum class Offer : std::uint16_t { frames = 0, single_copy = 1, get = 2, put = 3, zero_copy = 4 };
@@ -146,6 +154,16 @@ struct Finished {
 struct Credit {
   std::uint64_t bytes;
 };
+struct Refused {
+  std::uint64_t sender_token;
+};
+struct ActiveHeader {
+  std::uint32_t message_class;
+  std::uint32_t number;  // the sender's, of its messages to this peer
+  std::uint32_t total;
+  std::uint32_t offset;
+};
+static_assert(sizeof(ActiveHeader) == 16);
 
 inline constexpr std::size_t eager_overhead = sizeof(channel::FramePrefix) + sizeof(MatchHeader);
 /// At most: see bytes_of(const RendezvousHeader&).
@@ -216,6 +234,20 @@ inline std::optional<Arrival> parse_arrival(FrameClass frame_class,
     return std::nullopt;
   arrival.payload = body;
   return arrival;
+}
+
+/// A part of an active message, checked.
+struct ActivePart {
+  ActiveHeader header{};
+  std::span<const std::byte> payload;
+};
+/// BODY: what follows the prefix. Nothing if the frame is malformed.
+inline std::optional<ActivePart> parse_active(std::span<const std::byte> body) {
+  const std::optional<ActiveHeader> header = take<ActiveHeader>(body);
+  if (!header || header->total > active_bytes_max || header->offset > header->total ||
+      body.size() > header->total - header->offset || (body.empty() && header->total > 0))
+    return std::nullopt;
+  return ActivePart{*header, body};
 }
 
 }  // namespace hawser::p2p::wire

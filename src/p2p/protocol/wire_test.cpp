@@ -20,6 +20,32 @@ std::vector<std::byte> rendezvous_body(const RendezvousHeader& header) {
   return body;
 }
 
+/// With PAYLOAD_BYTES of payload.
+std::vector<std::byte> active_body(const ActiveHeader& header, std::size_t payload_bytes) {
+  std::vector<std::byte> body(sizeof(header) + payload_bytes);
+  put(body.data(), header);
+  return body;
+}
+
+TEST(ParseActive, TakesPartsThatLieInsideOfTheirMessage) {
+  const auto body = active_body({1, 7, 100, 60}, 40);
+  const auto part = parse_active(body);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->header.number, 7U);
+  EXPECT_EQ(part->payload.size(), 40U);
+  EXPECT_TRUE(parse_active(active_body({1, 7, 0, 0}, 0)));
+}
+
+TEST(ParseActive, RefusesPartsThatDoNot) {
+  EXPECT_FALSE(parse_active(active_body({1, 7, 100, 61}, 40)));
+  EXPECT_FALSE(parse_active(active_body({1, 7, 100, 101}, 0)));
+  EXPECT_FALSE(parse_active(active_body({1, 7, 100, 60}, 0)));
+  EXPECT_FALSE(parse_active(active_body({1, 7, active_bytes_max + 1, 0}, 40)));
+  const auto whole = active_body({1, 7, 10, 0}, 0);
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
+    EXPECT_FALSE(parse_active(std::span(whole).first(bytes)));
+}
+
 TEST(ParseArrival, TakesAWholeEagerFrame) {
   const auto body = eager_body(5, 5);
   const auto arrival = parse_arrival(FrameClass::eager, body);

@@ -175,7 +175,7 @@ void ChannelBackend::abandon_direct(Transfer& known) {
   const std::unique_ptr<Transfer> transfer(&known);
   transfer->link->stop_expecting(transfer->token);
   transfers_.erase(transfer->token);
-  transfer->receive->finish_with({base::ErrorClass::proc_aborted, transfer->peer->loss()});
+  transfer->receive->finish_with({base::ErrorClass::proc_failed, transfer->peer->loss()});
   let_go(*transfer->receive);
 }
 

@@ -8,6 +8,8 @@ namespace hawser::transport::tcp {
 
 namespace {
 
+constexpr const char* taken_back = "memory that it was sending is not to be read any more";
+
 std::optional<SealKey> key_from_peer(const std::optional<Connection::Keys>& keys) {
   if (!keys) return std::nullopt;
   return keys->from_peer;
@@ -20,6 +22,9 @@ Connection::Connection(LinkServices& services, Owner& owner, platform::TcpSocket
     : services_(services),
       owner_(owner),
       socket_(std::move(socket)),
+      path_{socket_.local_address().value_or(IpAddress{}),
+            socket_.remote_address().value_or(IpAddress{})},
+      interface_(interface_between(services.interfaces, path_.local, path_.remote)),
       number_(++services.connections_made),
       token_(services.watch(socket_, *this, false)),
       reader_(key_from_peer(keys)) {
@@ -64,19 +69,18 @@ void Connection::send(std::byte* frame, std::size_t bytes, std::byte* sealed) {
 bool Connection::send_once(std::span<const std::byte> frame) {
   if (has_failed_ || once_queued_ >= once_max || frame.size() > once_bytes_max) return false;
   ++once_queued_;
-  queue_small(RecordType::frame, frame);
+  queue_small(RecordType::frame, frame).is_once = true;
   note_unsent();
   return true;
 }
 
 void Connection::send_control(RecordType type) {
   if (has_failed_) return;
-  ++once_queued_;
   queue_small(type, {});
   if (!is_blocked_) flush();
 }
 
-void Connection::queue_small(RecordType type, std::span<const std::byte> body) {
+Connection::Piece& Connection::queue_small(RecordType type, std::span<const std::byte> body) {
   const RecordHeader header{static_cast<std::uint32_t>(body.size()), type, {}};
   Piece& piece = queue_.emplace_back();
   std::memcpy(piece.memory.data(), &header, sizeof(header));
@@ -88,6 +92,7 @@ void Connection::queue_small(RecordType type, std::span<const std::byte> body) {
   }
   piece.data = piece.memory.data();
   piece.bytes = record_bytes(body.size(), seal_.has_value());
+  return piece;
 }
 
 void Connection::note_unsent() {
@@ -95,24 +100,24 @@ void Connection::note_unsent() {
 }
 
 void Connection::flush() {
-  while (!queue_.empty() && !has_failed_) {
+  for (std::size_t left = flush_bytes_max; !has_failed_;) {
+    queue_answers();
+    if (queue_.empty()) break;
+    if (left == 0) return note_unsent();
     std::array<iovec, pieces_per_call> pieces;  // NOLINT(*-member-init): filled as far as used
     const std::size_t count = std::min(queue_.size(), pieces.size());
     std::size_t offered = 0;
     for (std::size_t i = 0; i < count; ++i) {
+      if (queue_[i].key != 0 && !is_readable(queue_[i])) return fail(taken_back);
       pieces[i] = {const_cast<std::byte*>(queue_[i].data), queue_[i].bytes};
       offered += queue_[i].bytes;
     }
     const platform::TcpSocket::Moved moved = socket_.send(std::span(pieces).first(count));
-    if (moved.outcome == platform::TcpSocket::Outcome::failed) {
-      fail(platform::error_text(moved.error));
-      return;
-    }
+    if (moved.outcome == platform::TcpSocket::Outcome::failed)
+      return fail(platform::error_text(moved.error));
     note_sent(moved.bytes);
-    if (moved.bytes < offered) {
-      set_blocked(true);
-      return;
-    }
+    if (moved.bytes < offered) return set_blocked(true);
+    left -= std::min(left, moved.bytes);
   }
   set_blocked(false);
 }
@@ -126,11 +131,9 @@ void Connection::note_sent(std::size_t bytes) {
     piece.bytes -= sent;
     bytes -= sent;
     if (piece.bytes > 0) return;
-    if (piece.frame != nullptr) {
-      SendBuffers::note_left(piece.frame);
-    } else {
-      --once_queued_;
-    }
+    if (piece.frame != nullptr) SendBuffers::note_left(piece.frame);
+    if (piece.is_once) --once_queued_;
+    if (piece.key != 0) --chunks_queued_;
     queue_.pop_front();
   }
 }
@@ -144,7 +147,9 @@ void Connection::lose_queue() {
   for (const Piece& piece : queue_)
     if (piece.frame != nullptr) SendBuffers::note_left(piece.frame);
   queue_.clear();
+  answers_.clear();
   once_queued_ = 0;
+  chunks_queued_ = 0;
 }
 
 void Connection::fail(std::string why) {
@@ -153,6 +158,11 @@ void Connection::fail(std::string why) {
   services_.forget(socket_, token_);
   lose_queue();
   owner_.on_failed(*this);
+}
+
+void Connection::fail_garbled() {
+  is_garbled_ = true;
+  fail("what came makes no sense, or was changed on its way");
 }
 
 void Connection::on_ready(bool is_readable, bool is_writable) {
@@ -168,8 +178,8 @@ bool Connection::receive() {
 }
 
 void Connection::receive_rest() {
-  constexpr int reads_max = 64;
-  for (int i = 0; i < reads_max && read(); ++i)
+  constexpr int receives_max = 64;
+  for (int i = 0; i < receives_max && !is_garbled_ && read(); ++i)
     while (tell() && is_unread_) {
     }
 }
@@ -182,9 +192,25 @@ bool Connection::read() {
     staging_ = *buffer;
     reader_.use(staging_->data());
   }
-  const platform::TcpSocket::Moved moved = socket_.receive(reader_.room());
-  reader_.note_read(moved.bytes);
+  return take_read(read_more());
+}
+
+/// Data goes where it belongs; before its header is there, little is read that might be data.
+platform::TcpSocket::Moved Connection::read_more() {
+  std::span<std::byte> room = reader_.room();
+  if (!reads_.empty())
+    room = room.first(std::min(room.size(), reader_.missing_bytes() + read_beside_bytes));
+  if (rest_bytes_ == 0) return socket_.receive(room);
+  const std::array<iovec, 2> places = {
+      {{reads_.front().to, rest_bytes_}, {room.data(), room.size()}}};
+  return socket_.receive(places);
+}
+
+bool Connection::take_read(const platform::TcpSocket::Moved& moved) {
   using Outcome = platform::TcpSocket::Outcome;
+  const std::size_t data_bytes = std::min(moved.bytes, rest_bytes_);
+  reader_.note_read(moved.bytes - data_bytes);
+  if (data_bytes > 0) note_data(data_bytes);
   if (moved.outcome == Outcome::some) return true;
   give_memory_back();
   if (moved.outcome == Outcome::closed) fail("it has closed the connection");
@@ -198,15 +224,19 @@ bool Connection::tell() {
   is_unread_ = false;
   for (int i = 0; i < records_per_round_max; ++i) {
     const RecordReader::Record record = reader_.next();
-    if (record.state == State::bad) {
-      fail("what came makes no sense, or was changed on its way");
-      return true;
-    }
+    if (record.state == State::bad) fail_garbled();
+    if (is_garbled_) return true;
     if (record.state == State::none) {
       give_memory_back();
       return i > 0;
     }
-    owner_.on_record(*this, record.type, record.body);
+    if (record.type == RecordType::data) {
+      take_data(record);
+    } else if (record.type == RecordType::refused) {
+      end_refused();
+    } else {
+      owner_.on_record(*this, record.type, record.body);
+    }
   }
   is_unread_ = true;
   services_.unread.push_back(this);

@@ -28,11 +28,11 @@ constexpr std::size_t message_bytes_max =
 
 }  // namespace
 
-Caller::Caller(LinkServices& services, const Identity& peer, TcpSocket socket,
+Caller::Caller(LinkServices& services, const Identity& peer, TcpSocket socket, bool is_further,
                std::function<void()> news)
     : services_(services),
       socket_(std::move(socket)),
-      handshake_(services.side, peer, fresh_nonce()),
+      handshake_(services.side, peer, fresh_nonce(), is_further),
       news_(std::move(news)),
       token_(services.watch(socket_, *this, true)) {}
 

@@ -33,9 +33,16 @@ bool is_same_tag(const std::byte (&tag)[tag_bytes], const Tag& expected) {
 
 }  // namespace
 
-Connector::Connector(const HandshakeSide& side, const Identity& peer, const Nonce& nonce)
-    : side_(side), peer_(peer) {
-  said_.hello.flags = flags_of(side);
+Connector::Connector(const HandshakeSide& side, const Identity& peer, const Nonce& nonce,
+                     bool is_further)
+    : side_(side), peer_(peer), key_(side.key) {
+  const bootstrap::Admission* const admission =
+      side.others == nullptr ? nullptr : side.others->for_peer(peer);
+  if (admission != nullptr) {
+    key_ = admission->key;
+    said_.hello.key_id = admission->id;
+  }
+  said_.hello.flags = flags_of(side) | (is_further ? Hello::is_further : std::uint8_t{0});
   said_.hello.from = side.self;
   said_.hello.to = peer;
   std::ranges::copy(nonce, said_.hello.nonce);
@@ -49,14 +56,14 @@ HandshakeStep Connector::feed(std::span<const std::byte> bytes) {
   if (!is_of_this_version(said_.challenge))
     return refuse("it is not a process of this version of Hawser");
   if (said_.challenge.from != peer_) return refuse("another process answers there");
-  if (!is_same_tag(said_.challenge.tag, challenge_tag(side_.key, said_)))
-    return refuse("what answers there does not hold the key of this job");
+  if (!is_same_tag(said_.challenge.tag, challenge_tag(key_, said_)))
+    return refuse("what answers there does not hold the right key");
   if (said_.challenge.flags != flags_of(side_))
     return refuse(side_.encrypts
                       ? "it has tcp.encrypt=off, and this process on; all must have the same"
                       : "it has tcp.encrypt=on, and this process off; all must have the same");
   Proof proof;
-  std::ranges::copy(proof_tag(side_.key, said_), proof.tag);
+  std::ranges::copy(proof_tag(key_, said_), proof.tag);
   return {.state = State::done, .to_send = bytes_of(proof)};
 }
 
@@ -76,15 +83,20 @@ HandshakeStep Acceptor::answer_hello() {
   said_.hello = hello_reader_.message();
   has_hello_ = true;
   const Hello& hello = said_.hello;
-  has_ended_ = !is_of_this_version(hello) || hello.to != side_.self ||
-               hello.from.job != side_.self.job || hello.from == side_.self;
-  if (has_ended_) return refuse("it is no process of this job that wants this one");
+  const JobKey* const key = wanted_key();
+  has_ended_ = !is_of_this_version(hello) || hello.to != side_.self || hello.from == side_.self ||
+               key == nullptr;
+  if (has_ended_)
+    return refuse(
+        "it is no process of this job, or of one that it is connected to, that wants "
+        "this one");
+  key_ = *key;
   said_.challenge.flags = flags_of(side_);
   said_.challenge.from = side_.self;
   std::ranges::copy(nonce_, said_.challenge.nonce);
-  std::ranges::copy(challenge_tag(side_.key, said_), said_.challenge.tag);
+  std::ranges::copy(challenge_tag(key_, said_), said_.challenge.tag);
   HandshakeStep step{.to_send = bytes_of(said_.challenge)};
-  if (hello.flags == said_.challenge.flags) return step;
+  if ((hello.flags & ~Hello::is_further) == said_.challenge.flags) return step;
   // It hears what we want, so that it can tell its user.
   has_ended_ = true;
   step.state = State::refused;
@@ -92,11 +104,19 @@ HandshakeStep Acceptor::answer_hello() {
   return step;
 }
 
+/// The key that the hello asks for; null if it does not let such a process in.
+const JobKey* Acceptor::wanted_key() const {
+  const bool is_of_this_job = said_.hello.from.job == side_.self.job;
+  if (is_of_this_job != (said_.hello.key_id == 0)) return nullptr;
+  if (is_of_this_job) return &side_.key;
+  return side_.others == nullptr ? nullptr : side_.others->find(said_.hello.key_id);
+}
+
 HandshakeStep Acceptor::check_proof() {
   has_ended_ = true;
   const Proof proof = proof_reader_.message();
-  if (!is_same_tag(proof.tag, proof_tag(side_.key, said_)))
-    return refuse("it does not hold the key of this job");
+  if (!is_same_tag(proof.tag, proof_tag(key_, said_)))
+    return refuse("it does not hold the right key");
   return {.state = State::done};
 }
 

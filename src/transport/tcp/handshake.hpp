@@ -7,7 +7,7 @@
 // Bounds:    a side keeps at most one message of the peer; whatever is longer, late or wrong ends
 //            it. A connection that carries nothing yet has no other state.
 // Invariant: nothing that the peer says is believed before its tag was found right, but for the
-//            identity that the acceptor makes its challenge for.
+//            identity that the acceptor makes its challenge for, and the key that it does so with.
 #pragma once
 
 #include <array>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "bootstrap/keyring.hpp"
 #include "transport/tcp/keys.hpp"
 
 namespace hawser::transport::tcp {
@@ -29,8 +30,9 @@ using Nonce = std::array<std::byte, nonce_bytes>;
 /// What one side knows before.
 struct HandshakeSide {
   Identity self;
-  JobKey key{};
+  JobKey key{};  // of the own job
   bool encrypts = false;
+  const bootstrap::Keyring* others = nullptr;  // for processes of other jobs; null: none
 };
 
 /// What the peer sent of a message so far.
@@ -66,8 +68,9 @@ struct HandshakeStep {
 
 class Connector {
  public:
-  /// Wants a connection to PEER.
-  Connector(const HandshakeSide& side, const Identity& peer, const Nonce& nonce);
+  /// Wants a connection to PEER, under the key that `others` names for it, or else the job's.
+  Connector(const HandshakeSide& side, const Identity& peer, const Nonce& nonce,
+            bool is_further = false);
 
   [[nodiscard]] std::span<const std::byte> hello() const {
     return std::as_bytes(std::span(&said_.hello, 1));
@@ -76,11 +79,12 @@ class Connector {
   HandshakeStep feed(std::span<const std::byte> bytes);
   [[nodiscard]] std::size_t missing() const { return reader_.missing(); }
   /// Once it is done.
-  [[nodiscard]] SealKeys keys() const { return seal_keys(side_.key, said_); }
+  [[nodiscard]] SealKeys keys() const { return seal_keys(key_, said_); }
 
  private:
   HandshakeSide side_;
   Identity peer_;
+  JobKey key_;
   Transcript said_;
   MessageReader<Challenge> reader_;
   bool has_ended_ = false;
@@ -99,15 +103,19 @@ class Acceptor {
   [[nodiscard]] std::uint64_t expires_ns() const { return expires_ns_; }
   /// Who it is; proven once it is done.
   [[nodiscard]] const Identity& peer() const { return said_.hello.from; }
-  [[nodiscard]] SealKeys keys() const { return seal_keys(side_.key, said_); }
+  /// It wants one connection more.
+  [[nodiscard]] bool is_further() const { return (said_.hello.flags & Hello::is_further) != 0; }
+  [[nodiscard]] SealKeys keys() const { return seal_keys(key_, said_); }
 
  private:
   HandshakeStep answer_hello();
+  [[nodiscard]] const JobKey* wanted_key() const;
   HandshakeStep check_proof();
 
   HandshakeSide side_;
   Nonce nonce_;
   std::uint64_t expires_ns_;
+  JobKey key_{};  // that the hello asks for
   Transcript said_;
   MessageReader<Hello> hello_reader_;
   MessageReader<Proof> proof_reader_;

@@ -112,6 +112,18 @@ TEST(TcpHandshake, WhoIsOfAnotherJobOrWantsAnotherProcessIsRefused) {
   EXPECT_EQ(answer({7, 1, 0}, {7, 1, 0}).state, State::refused) << "itself";
 }
 
+TEST(TcpHandshake, WhoAcceptsLearnsThatItIsOneMoreConnection) {
+  for (const bool is_further : {false, true}) {
+    Connector connector(side_of(0), {7, 1, 0}, nonce_of_byte(1), is_further);
+    Acceptor acceptor(side_of(1), nonce_of_byte(2), expires_ns);
+    const HandshakeStep challenge = acceptor.feed(connector.hello(), 0);
+    const HandshakeStep proof = connector.feed(challenge.to_send);
+    ASSERT_EQ(proof.state, State::done);
+    EXPECT_EQ(acceptor.feed(proof.to_send, 0).state, State::done);
+    EXPECT_EQ(acceptor.is_further(), is_further);
+  }
+}
+
 TEST(TcpHandshake, WhatIsTooMuchOrTooLateEndsIt) {
   Sides sides;
   std::vector<std::byte> hello(sides.connector.hello().begin(), sides.connector.hello().end());
@@ -180,8 +192,59 @@ TEST(TcpWire, ARecordHeaderThatCanNotBeIsRefused) {
   EXPECT_FALSE(parse(8, 1));
   EXPECT_TRUE(parse(0, 4));
   EXPECT_FALSE(parse(0, 0));
-  EXPECT_FALSE(parse(0, 5));
+  EXPECT_TRUE(parse(0, 6));
+  EXPECT_FALSE(parse(0, 7));
   EXPECT_FALSE(parse_record_header(std::vector<std::byte>(7)).has_value());
+}
+
+// Processes of other jobs.
+
+struct TwoJobs {
+  TwoJobs() {
+    const bootstrap::Admission admission{11, key_of(9)};
+    caller_keys.assign(server.self, admission);
+    server_keys.admit(admission);
+  }
+  /// How the server ends the handshake that the caller begins.
+  State meet() {
+    Connector connector(caller, server.self, nonce_of_byte(3));
+    Acceptor acceptor(server, nonce_of_byte(4), expires_ns);
+    const HandshakeStep challenge = acceptor.feed(connector.hello(), 0);
+    if (challenge.state == State::refused) return State::refused;
+    const HandshakeStep proof = connector.feed(challenge.to_send);
+    if (proof.state == State::refused) return State::refused;
+    const State state = acceptor.feed(proof.to_send, 0).state;
+    EXPECT_EQ(connector.keys().of_acceptor, acceptor.keys().of_acceptor);
+    return state;
+  }
+
+  bootstrap::Keyring caller_keys;
+  bootstrap::Keyring server_keys;
+  HandshakeSide caller{{7, 0, 0}, key_of(1), false, &caller_keys};
+  HandshakeSide server{{8, 5, 0}, key_of(2), false, &server_keys};
+};
+
+TEST(TcpHandshake, AnotherJobIsLetInUnderAnAdmission) { EXPECT_EQ(TwoJobs().meet(), State::done); }
+
+TEST(TcpHandshake, AnotherJobIsNotLetInWithoutOneOrUnderAnotherKey) {
+  TwoJobs barred;
+  barred.server_keys.bar(11);
+  EXPECT_EQ(barred.meet(), State::refused);
+  TwoJobs unknown;
+  unknown.caller_keys.assign(unknown.server.self, {12, key_of(9)});
+  EXPECT_EQ(unknown.meet(), State::refused);
+  TwoJobs wrong;
+  wrong.caller_keys.assign(wrong.server.self, {11, key_of(10)});
+  EXPECT_EQ(wrong.meet(), State::refused);
+  TwoJobs alone;
+  alone.server.others = nullptr;
+  EXPECT_EQ(alone.meet(), State::refused);
+}
+
+TEST(TcpHandshake, AnAdmissionLetsNobodyInWhoSaysThatHeIsOfThisJob) {
+  TwoJobs jobs;
+  jobs.caller.self.job = jobs.server.self.job;
+  EXPECT_EQ(jobs.meet(), State::refused);
 }
 
 }  // namespace

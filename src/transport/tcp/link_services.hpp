@@ -15,6 +15,7 @@
 #include "platform/tcp_socket.hpp"
 #include "transport/tcp/address.hpp"
 #include "transport/tcp/handshake.hpp"
+#include "transport/tcp/interfaces.hpp"
 #include "transport/tcp/record_reader.hpp"
 #include "transport/tcp/send_buffers.hpp"
 #include "transport/tcp/settings.hpp"
@@ -43,6 +44,7 @@ struct LinkServices {
   memory::Ledger& ledger;
   std::function<std::uint64_t()> clock;
   std::vector<InterfaceAddress> own_addresses;
+  std::vector<Interface> interfaces;  // that others may reach us by
   std::uint64_t host_mark;
 
   platform::PollSet poll;
@@ -64,14 +66,33 @@ struct LinkServices {
   Connection* recent = nullptr;          // that brought something last
   std::uint32_t connections_made = 0;
   std::uint64_t bytes_sent = 0;
+  std::uint64_t uses = 0;  // frames that were sent or came: the clock by which links are idle
+  Transport::PeerConnections connections = {};
   bool has_visitor_news = false;
+  bool lacks_room = false;  // for a descriptor: some link shall do without its own
 
   static constexpr std::size_t staging_max = 4096;
+  /// How long one of several connections may carry nothing before the others take over; short, as
+  /// a mistake costs no more than a new connection.
+  static constexpr std::uint32_t rail_timeout_s = 1;
+  /// Bytes to and from a peer that earn it further connections: what they cost it is less than a
+  /// millisecond, and this much takes one on the fastest networks.
+  static constexpr std::uint64_t rail_bytes_min = 1'000'000;
+
+  static constexpr std::uint64_t ns_per_s = 1'000'000'000;
 
   [[nodiscard]] std::uint64_t timeout_ns() const {
-    constexpr std::uint64_t ns_per_s = 1'000'000'000;
     return static_cast<std::uint64_t>(settings.timeout_s) * ns_per_s;
   }
+  /// 0: never.
+  [[nodiscard]] std::uint64_t idle_ns() const {
+    return static_cast<std::uint64_t>(settings.idle_s) * ns_per_s;
+  }
+  [[nodiscard]] bool has_too_many() const {
+    return settings.connections_max > 0 &&
+           connections.now > static_cast<std::uint64_t>(settings.connections_max);
+  }
+  [[nodiscard]] bool has_rails() const { return settings.rails > 1 && interfaces.size() > 1; }
   /// A socket that IT is told of from now on.
   std::uint64_t watch(const platform::TcpSocket& socket, Polled& it, bool for_writing) {
     const std::uint64_t token = polled.insert(&it);

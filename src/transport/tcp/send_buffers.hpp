@@ -33,13 +33,16 @@ class SendBuffers {
  public:
   static constexpr std::size_t short_frame_bytes = 2048;
 
-  /// How many frames of a link there are, of each size.
+  /// How many frames of a link there are, of each size. More long ones would find no room in the
+  /// cache between being filled and being sent.
   struct Share {
     static constexpr std::uint32_t short_max = 256;
-    static constexpr std::uint32_t long_max = 64;
+    static constexpr std::uint32_t long_max = 24;
 
     std::uint32_t short_frames = 0;
     std::uint32_t long_frames = 0;
+
+    [[nodiscard]] bool is_empty() const { return short_frames == 0 && long_frames == 0; }
   };
 
   explicit SendBuffers(memory::Ledger& ledger);
@@ -66,6 +69,11 @@ class SendBuffers {
   static void note_left(std::byte* frame);
   /// FRAME is not needed any more, though perhaps still under way.
   static void release(std::byte* frame);
+  /// There is nothing to send, and may not be for long: gives memory back.
+  void release_idle() {
+    short_.release_idle();
+    long_.release_idle();
+  }
 
  private:
   static void free_if_done(Note& note);

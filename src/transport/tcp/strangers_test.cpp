@@ -104,6 +104,46 @@ TEST_F(TcpStrangers, AReplayedHandshakeGetsNoFurther) {
   EXPECT_TRUE(host.sink.links.empty());
 }
 
+/// A process of the job whose program is not ours: it says what it likes.
+class TcpWrongPeers : public TcpStrangers {
+ protected:
+  /// Its handshake is as it should be; then it sends TYPE with BODY.
+  void send_record(RecordType type, std::span<const std::byte> body) {
+    Connector connector({{1, 9, 0}, test_key(), false}, host.self, Nonce{});
+    peer = knock();
+    say(peer, connector.hello());
+    say(peer, connector.feed(*hear(peer)).to_send);
+    ASSERT_EQ(hear(peer)->size(), sizeof(RecordHeader)) << "the connection counts";
+    const RecordHeader header{static_cast<std::uint32_t>(body.size()), type, {}};
+    std::vector<std::byte> record(record_bytes(body.size(), false));
+    std::memcpy(record.data(), &header, sizeof(header));
+    std::ranges::copy(body, record.begin() + sizeof(header));
+    say(peer, record);
+  }
+  TcpSocket peer;
+};
+
+TEST_F(TcpWrongPeers, DataThatNobodyReadsEndsTheConnection) {
+  send_record(RecordType::data, std::vector<std::byte>(100));
+  EXPECT_FALSE(hear(peer).has_value());
+  EXPECT_TRUE(host.sink.operations.empty());
+}
+
+TEST_F(TcpWrongPeers, ARefusalOfNothingEndsTheConnection) {
+  send_record(RecordType::refused, {});
+  EXPECT_FALSE(hear(peer).has_value());
+  EXPECT_TRUE(host.sink.operations.empty());
+}
+
+TEST_F(TcpWrongPeers, MemoryThatIsNobodysIsNotRead) {
+  const ReadRequest request{0x1000, 4096, 1, 0};
+  send_record(RecordType::read, as_bytes(request));
+  const auto answer = hear(peer);
+  ASSERT_TRUE(answer.has_value());
+  ASSERT_EQ(answer->size(), sizeof(RecordHeader));
+  EXPECT_EQ(parse_record_header(*answer)->type, RecordType::refused);
+}
+
 TEST_F(TcpStrangers, TheSlowCostLittleAndTheOldestGoesWhenThereAreTooMany) {
   std::vector<TcpSocket> slow;
   const std::int64_t before = host.ledger.current_bytes(memory::Account::network_buffers);

@@ -17,7 +17,9 @@ constexpr std::uint64_t listener_token = 0;
 
 Result<std::unique_ptr<TcpTransport>> TcpTransport::open(const Environment& environment,
                                                          const Settings& settings) {
-  auto all = platform::interface_addresses();
+  auto all = environment.interfaces.empty()
+                 ? platform::interface_addresses()
+                 : Result<std::vector<InterfaceAddress>>(environment.interfaces);
   if (!all) return all.take_error();
   const auto chosen = choose_addresses(*all, settings);
   if (!chosen) return chosen.error();
@@ -29,20 +31,23 @@ Result<std::unique_ptr<TcpTransport>> TcpTransport::open(const Environment& envi
   if (!poll) return poll.take_error();
   Address address{*port, platform::network_identity().value_or(0), {}};
   for (const InterfaceAddress& each : *chosen) address.addresses.push_back(each.address);
-  return std::unique_ptr<TcpTransport>(new TcpTransport(
-      environment, settings, std::move(*listener), std::move(*poll), std::move(*all), address));
+  return std::unique_ptr<TcpTransport>(new TcpTransport(environment, settings, std::move(*listener),
+                                                        std::move(*poll), std::move(*all),
+                                                        interfaces_of(*chosen), address));
 }
 
 TcpTransport::TcpTransport(const Environment& environment, const Settings& settings,
                            platform::TcpSocket listener, platform::PollSet poll,
-                           std::vector<InterfaceAddress> own, const Address& address)
+                           std::vector<InterfaceAddress> own, std::vector<Interface> interfaces,
+                           const Address& address)
     : listener_(std::move(listener)),
-      services_{.side = {environment.self, environment.key, settings.encrypt},
+      services_{.side = {environment.self, environment.key, settings.encrypt, environment.others},
                 .settings = settings,
                 .sink = *environment.sink,
                 .ledger = *environment.ledger,
                 .clock = environment.clock,
                 .own_addresses = std::move(own),
+                .interfaces = std::move(interfaces),
                 .host_mark = address.host_mark,
                 .poll = std::move(poll)},
       address_(bytes_of(address)),
@@ -84,6 +89,7 @@ bool TcpTransport::progress() {
   }
   moved |= std::exchange(is_armed_, false) ? look(services_.clock()) : poll();
   quiet_rounds_ = moved ? 0 : quiet_rounds_ + 1;
+  if (quiet_rounds_ == rounds_until_quiet) services_.buffers.release_idle();
   return moved;
 }
 
@@ -108,6 +114,7 @@ bool TcpTransport::poll() {
 
 bool TcpTransport::look(std::uint64_t now_ns) {
   looked_ns_ = now_ns;
+  if (now_ns >= shut_until_ns_) open_again();
   const auto events = services_.poll.look();
   for (const platform::PollSet::Event& event : events) {
     if (event.token == listener_token) {
@@ -120,16 +127,29 @@ bool TcpTransport::look(std::uint64_t now_ns) {
   if (std::exchange(services_.has_visitor_news, false) || is_late) serve_visitors(now_ns);
   if (!services_.changed.empty()) serve_changed(now_ns);
   if (!services_.timed.empty()) serve_timed(now_ns);
-  if (now_ns >= next_check_ns_) {
-    next_check_ns_ = now_ns + services_.timeout_ns() / looks_per_timeout;
-    for (const auto& [peer, link] : links_) link->check_peer();
-  }
+  if (now_ns >= next_check_ns_) check_links(now_ns);
+  if (std::exchange(services_.lacks_room, false)) make_room(now_ns);
   return !events.empty();
+}
+
+void TcpTransport::check_links(std::uint64_t now_ns) {
+  std::uint64_t interval_ns = services_.timeout_ns() / looks_per_timeout;
+  if (services_.idle_ns() > 0)
+    interval_ns = std::min(interval_ns, services_.idle_ns() / looks_per_idle_time);
+  if (services_.has_rails()) interval_ns = std::min(interval_ns, rail_look_ns);
+  next_check_ns_ = now_ns + interval_ns;
+  for (const auto& [peer, link] : links_) link->check_peer(now_ns);
+  services_.lacks_room |= services_.has_too_many();
 }
 
 void TcpTransport::accept_visitors(std::uint64_t now_ns) {
   for (std::size_t i = 0; i < accepted_per_look_max; ++i) {
-    std::optional<platform::TcpSocket> socket = listener_.accept();
+    Result<std::optional<platform::TcpSocket>> accepted = listener_.accept();
+    if (!accepted) {
+      shut(now_ns);
+      return;
+    }
+    std::optional<platform::TcpSocket>& socket = *accepted;
     if (!socket) return;
     if (visitors_.size() == visitors_max) {
       turn_away(*visitors_.front());
@@ -138,6 +158,26 @@ void TcpTransport::accept_visitors(std::uint64_t now_ns) {
     visitors_.push_back(
         std::make_unique<Visitor>(services_, std::move(*socket), now_ns + visit_ns));
   }
+}
+
+/// Who knocks would keep this process awake, and could not be let in.
+void TcpTransport::shut(std::uint64_t now_ns) {
+  services_.poll.remove(listener_.fd());
+  shut_until_ns_ = now_ns + shut_ns;
+  services_.lacks_room = true;
+}
+
+void TcpTransport::open_again() {
+  services_.poll.add(listener_.fd(), listener_token, false);
+  shut_until_ns_ = never_ns;
+}
+
+void TcpTransport::make_room(std::uint64_t now_ns) {
+  TcpLink* idlest = nullptr;
+  for (const auto& [peer, link] : links_)
+    if ((idlest == nullptr || link->last_use() < idlest->last_use()) && link->can_rest())
+      idlest = link.get();
+  if (idlest != nullptr) idlest->rest_soon(now_ns);
 }
 
 void TcpTransport::serve_visitors(std::uint64_t now_ns) {
@@ -156,7 +196,12 @@ void TcpTransport::serve_visitors(std::uint64_t now_ns) {
 void TcpTransport::welcome(Visitor& visitor, std::uint64_t now_ns) {
   TcpLink& link = link_for(visitor.peer());
   const std::optional<Connection::Keys> keys = visitor.keys();
-  link.on_visit(std::make_unique<Connection>(services_, link, visitor.take_socket(), keys), now_ns);
+  auto connection = std::make_unique<Connection>(services_, link, visitor.take_socket(), keys);
+  if (visitor.is_further()) {
+    link.on_further_visit(std::move(connection), now_ns);
+  } else {
+    link.on_visit(std::move(connection), now_ns);
+  }
 }
 
 /// The first refusal is told, since it may be somebody's mistake; the rest are but counted.
@@ -219,9 +264,11 @@ void TcpTransport::come_back() {
 }
 
 std::uint64_t TcpTransport::deadline_ns() const {
-  if (!services_.unsent.empty() || !services_.unread.empty() || !services_.changed.empty())
+  if (!services_.unsent.empty() || !services_.unread.empty() || !services_.changed.empty() ||
+      services_.lacks_room)
     return 0;
   std::uint64_t first = visitors_.empty() ? never_ns : visitors_.front()->expires_ns();
+  first = std::min(first, shut_until_ns_);
   if (!links_.empty()) first = std::min(first, next_check_ns_);
   for (const TcpLink* link : services_.timed) first = std::min(first, link->deadline_ns());
   return first;

@@ -6,8 +6,8 @@
 // Ownership: owns its links and what they work with; borrows what its Environment names.
 // Threads:   the lane lock.
 // Bounds:    visitors_max that have proven nothing yet, each for visit_ns; the oldest has to go
-// when
-//            there are more.
+//            when there are more. Connections: as many as descriptors, or the settings, allow; then
+//            the one that was used least recently has to go, of those with nothing under way.
 // Polling:   a round of progress is one system call where one peer is talked to, and few more where
 //            there are many; none at all for most rounds where there is no peer, or nothing has
 //            come for long. After arm() it looks at everything.
@@ -30,10 +30,12 @@ class TcpTransport final : public Transport {
  public:
   struct Environment {
     Identity self;
-    JobKey key{};  // the job's
+    JobKey key{};                                // the job's
+    const bootstrap::Keyring* others = nullptr;  // for processes of other jobs; null: none
     memory::Ledger* ledger;
     Sink* sink;
-    std::function<std::uint64_t()> clock;  // nanoseconds; never goes back
+    std::function<std::uint64_t()> clock;           // nanoseconds; never goes back
+    std::vector<InterfaceAddress> interfaces = {};  // for tests: instead of the host's
   };
   static constexpr std::size_t visitors_max = 128;
   static constexpr std::uint64_t visit_ns = 60'000'000'000;
@@ -44,7 +46,11 @@ class TcpTransport final : public Transport {
 
   [[nodiscard]] std::string_view name() const override { return network_name; }
   [[nodiscard]] Rail rail() const override { return {network_name}; }
+  [[nodiscard]] bool reaches_other_jobs() const override {
+    return services_.side.others != nullptr;
+  }
   [[nodiscard]] Traffic traffic() const override;
+  [[nodiscard]] PeerConnections connections() const override { return services_.connections; }
   Result<std::span<const std::byte>> address() override {
     return std::span<const std::byte>(address_);
   }
@@ -74,15 +80,25 @@ class TcpTransport final : public Transport {
   static constexpr std::uint32_t rounds_if_quiet = 8;
   static constexpr std::size_t accepted_per_look_max = 64;
   static constexpr std::uint64_t looks_per_timeout = 8;
+  static constexpr std::uint64_t looks_per_idle_time = 4;
+  /// Between two looks at rails that may carry nothing.
+  static constexpr std::uint64_t rail_look_ns = 250'000'000;
+  /// How long nobody is let in when there are no descriptors.
+  static constexpr std::uint64_t shut_ns = 50'000'000;
 
   TcpTransport(const Environment& environment, const Settings& settings,
                platform::TcpSocket listener, platform::PollSet poll,
-               std::vector<InterfaceAddress> own, const Address& address);
+               std::vector<InterfaceAddress> own, std::vector<Interface> interfaces,
+               const Address& address);
 
   TcpLink& link_for(const Identity& peer);
   bool poll();
   bool look(std::uint64_t now_ns);
+  void check_links(std::uint64_t now_ns);
   void accept_visitors(std::uint64_t now_ns);
+  void shut(std::uint64_t now_ns);
+  void open_again();
+  void make_room(std::uint64_t now_ns);
   void serve_visitors(std::uint64_t now_ns);
   void welcome(Visitor& visitor, std::uint64_t now_ns);
   void turn_away(const Visitor& visitor);
@@ -101,7 +117,8 @@ class TcpTransport final : public Transport {
   std::uint64_t turned_away_ = 0;
   bool has_warned_ = false;  // of a stranger, on the standard error output
   std::uint64_t looked_ns_ = 0;
-  std::uint64_t next_check_ns_ = 0;  // of hosts that are gone
+  std::uint64_t next_check_ns_ = 0;  // of hosts that are gone, and of connections nobody uses
+  std::uint64_t shut_until_ns_ = never_ns;  // the listener is not listened to; never: it is
   std::uint32_t rounds_ = 0;
   std::uint32_t quiet_rounds_ = 0;
   bool is_armed_ = true;

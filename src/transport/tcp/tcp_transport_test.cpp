@@ -275,9 +275,9 @@ TEST(TcpSettings, AddressesOfVersion6LeadToPeersToo) {
 TEST(TcpSettings, AProcessWithoutAddressesCannotOpen) {
   RecordingSink sink;
   memory::Ledger ledger;
-  const auto opened =
-      tcp::TcpTransport::open({{1, 0, 0}, tcp::test_key(), &ledger, &sink, platform::monotonic_ns},
-                              {.include = "nothing0", .exclude = ""});
+  const auto opened = tcp::TcpTransport::open(
+      {{1, 0, 0}, tcp::test_key(), nullptr, &ledger, &sink, platform::monotonic_ns},
+      {.include = "nothing0", .exclude = ""});
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.error().sentence().find("lo 127.0.0.1/8"), std::string::npos);
 }

@@ -29,9 +29,10 @@ inline Settings test_settings(bool encrypts = false, std::int64_t timeout_s = 15
 template <class SinkType = RecordingSink>
 struct End {
   explicit End(std::uint32_t index, const Settings& settings = test_settings(),
-               const JobKey& key = test_key())
+               const JobKey& key = test_key(), const std::vector<InterfaceAddress>& interfaces = {})
       : self{1, index, 0} {
-    auto opened = TcpTransport::open({self, key, &ledger, &sink, platform::monotonic_ns}, settings);
+    auto opened = TcpTransport::open(
+        {self, key, nullptr, &ledger, &sink, platform::monotonic_ns, interfaces}, settings);
     if (!opened) throw std::runtime_error(opened.error().sentence());
     transport = std::move(*opened);
   }

@@ -60,10 +60,8 @@ struct LinkServices {
 
   /// Room for a frame of BYTES, or null; see SendBuffers::reserve().
   std::byte* reserve(std::size_t bytes) {
-    std::byte* const frame = buffers.reserve(bytes);
-    if (frame != nullptr) [[likely]]
-      return frame;
-    datagrams.reap_sends();
+    if (!buffers.has_free(bytes)) [[unlikely]]
+      datagrams.reap_sends();
     return buffers.reserve(bytes);
   }
   /// The same for one that is released as soon as it is posted as a datagram, for which there is

@@ -63,8 +63,9 @@ TEST_F(RefusingAdapter, APeerThatGetsNoneRefuses) {
     EXPECT_TRUE(pair.there->ask(rc));
     settle(pair.a, pair.b);
     EXPECT_EQ(pair.a.sink.refused, 1);
-    EXPECT_EQ(pair.b.sink.asked, 1);
-    EXPECT_EQ(pair.b.sink.given_back, 1) << "its grant came to nothing";
+    // A question is repeated if its answer takes long, and time is real here.
+    EXPECT_GE(pair.b.sink.asked, 1);
+    EXPECT_EQ(pair.b.sink.given_back, pair.b.sink.asked) << "its grants came to nothing";
     EXPECT_FALSE(pair.there->channels().has(rc));
     expect_datagrams_arrive(pair);
     connected_left = no_limit;

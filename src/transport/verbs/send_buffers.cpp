@@ -24,6 +24,12 @@ std::size_t slabs_of(std::size_t buffers, std::size_t per_slab) {
   return std::max<std::size_t>(buffers / per_slab, 1);
 }
 
+memory::BufferPoolSettings datagram_pool(const Settings& settings, std::size_t frame_bytes) {
+  return pool_of(
+      memory::Account::network_buffers, frame_bytes, size_of(settings.ud_send_buffers),
+      slabs_of(size_of(settings.ud_send_buffers_max), size_of(settings.ud_send_buffers)));
+}
+
 }  // namespace
 
 SendBuffers::SendBuffers(const Port& port, const Settings& settings, memory::Ledger& ledger)
@@ -32,11 +38,8 @@ SendBuffers::SendBuffers(const Port& port, const Settings& settings, memory::Led
       datagrams_taken_if_scarce_(size_of(settings.ud_send_buffers_max) / 4 * 3),
       registrar_(port, PortRegistrar::Reach::local),
       brief_(registrar_, ledger, pool_of(memory::Account::network_buffers, brief_bytes, 32, 1)),
-      datagrams_(registrar_, ledger,
-                 pool_of(memory::Account::network_buffers, datagram_frame_bytes_,
-                         size_of(settings.ud_send_buffers),
-                         slabs_of(size_of(settings.ud_send_buffers_max),
-                                  size_of(settings.ud_send_buffers)))),
+      small_(registrar_, ledger, datagram_pool(settings, brief_bytes)),
+      datagrams_(registrar_, ledger, datagram_pool(settings, datagram_frame_bytes_)),
       eager_(registrar_, ledger,
              pool_of(memory::Account::connection_buffers, eager_frame_bytes_,
                      size_of(settings.rc_send_buffers),
@@ -48,15 +51,18 @@ SendBuffers::SendBuffers(const Port& port, const Settings& settings, memory::Led
                      slabs_of(size_of(settings.rc_large_send_buffers_max),
                               size_of(settings.rc_large_send_buffers)))) {}
 
+memory::BufferPool& SendBuffers::pool_for(std::size_t bytes) {
+  if (bytes <= brief_bytes) return small_;
+  if (bytes <= datagram_frame_bytes_) return datagrams_;
+  return bytes <= eager_frame_bytes_ ? eager_ : large_;
+}
+
 std::byte* SendBuffers::reserve(std::size_t bytes) {
-  if (bytes <= datagram_frame_bytes_) {
-    std::byte* const frame = take(datagrams_);
-    if (frame != nullptr) ++datagrams_taken_;
-    return frame;
-  }
-  if (bytes <= eager_frame_bytes_) return take(eager_);
-  std::byte* const frame = take(large_);
-  if (frame != nullptr) note_of(frame).is_large = true;
+  memory::BufferPool& pool = pool_for(bytes);
+  std::byte* const frame = take(pool);
+  if (frame == nullptr) return nullptr;
+  if (is_of_datagrams(pool)) ++datagrams_taken_;
+  note_of(frame).is_large = &pool == &large_;
   return frame;
 }
 
@@ -83,7 +89,7 @@ void SendBuffers::release(std::byte* frame) {
 void SendBuffers::free_if_done(std::byte* frame) {
   const Note& note = note_of(frame);
   if (!note.is_released || note.under_way > 0) return;
-  if (note.pool == &datagrams_) --datagrams_taken_;
+  if (is_of_datagrams(*note.pool)) --datagrams_taken_;
   note.pool->give_back(note.buffer);
 }
 

@@ -25,7 +25,7 @@ namespace hawser::transport::verbs {
 
 class SendBuffers {
  public:
-  /// Of a frame that is sent briefly.
+  /// Of a frame that is sent briefly, and of the shortest that are kept.
   static constexpr std::size_t brief_bytes = 192;
 
   SendBuffers(const Port& port, const Settings& settings, memory::Ledger& ledger);
@@ -57,9 +57,11 @@ class SendBuffers {
 
   /// Room for a frame of BYTES, and its trailer, in the smallest buffer; null if there is none now.
   std::byte* reserve(std::size_t bytes);
+  /// reserve(BYTES) would take one that is there already.
+  [[nodiscard]] bool has_free(std::size_t bytes) { return pool_for(bytes).has_free(); }
   /// The same for a frame of at most brief_bytes that will be released as soon as it is posted.
   std::byte* reserve_briefly() { return take(brief_); }
-  /// Most of the smallest buffers that there may be are taken.
+  /// Most of the buffers for datagrams that there may be are taken.
   [[nodiscard]] bool is_scarce() const { return datagrams_taken_ > datagrams_taken_if_scarce_; }
 
   /// FRAME was posted to a queue pair; one such sending has ended.
@@ -71,6 +73,10 @@ class SendBuffers {
  private:
   using Buffer = memory::BufferPool::Buffer;
 
+  [[nodiscard]] memory::BufferPool& pool_for(std::size_t bytes);
+  [[nodiscard]] bool is_of_datagrams(const memory::BufferPool& pool) const {
+    return &pool == &small_ || &pool == &datagrams_;
+  }
   std::byte* take(memory::BufferPool& pool);
   void free_if_done(std::byte* frame);
 
@@ -80,6 +86,7 @@ class SendBuffers {
   std::size_t datagrams_taken_ = 0;
   PortRegistrar registrar_;
   memory::BufferPool brief_;
+  memory::BufferPool small_;
   memory::BufferPool datagrams_;
   memory::BufferPool eager_;
   memory::BufferPool large_;

@@ -1,37 +1,13 @@
+// What a link does with frames: sizes and room, sending and sending again, what arrives.
 #include "transport/verbs/verbs_link.hpp"
 
 #include <endian.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
 namespace hawser::transport::verbs {
-
-namespace {
-
-/// A registration of the program's memory, as long as somebody holds it.
-class Lease final : public HeldMemory {
- public:
-  explicit Lease(memory::RegistrationCache::Lease lease) : lease_(std::move(lease)) {}
-  [[nodiscard]] std::uint32_t remote_key() const override {
-    return PortRegistrar::remote_key(lease_.handle());
-  }
-  [[nodiscard]] std::uint32_t local_key() const override {
-    return PortRegistrar::local_key(lease_.handle());
-  }
-
- private:
-  memory::RegistrationCache::Lease lease_;
-};
-
-Result<std::unique_ptr<HeldMemory>> held_by(Result<memory::RegistrationCache::Lease> lease) {
-  if (!lease) return lease.take_error();
-  return std::unique_ptr<HeldMemory>(std::make_unique<Lease>(std::move(*lease)));
-}
-
-}  // namespace
 
 void VerbsLink::open(AddressHandle to, std::uint32_t queue_pair, std::uint8_t mtu) {
   to_ = std::move(to);
@@ -227,49 +203,15 @@ bool VerbsLink::send_once(ChannelKind, std::span<const std::byte> frame) {
   return true;
 }
 
-std::int64_t VerbsLink::get(std::span<const MemoryPiece>, std::span<const MemoryPiece>) {
-  return -EOPNOTSUPP;
-}
-
-Result<std::unique_ptr<HeldMemory>> VerbsLink::hold(std::uint64_t address, std::size_t bytes) {
-  return held_by(services_.registrations().acquire(address, bytes));
-}
-
-Result<std::unique_ptr<HeldMemory>> VerbsLink::hold_once(std::uint64_t address, std::size_t bytes) {
-  return held_by(services_.registrations().acquire_once(address, bytes));
-}
-
-bool VerbsLink::is_registered(std::uint64_t address, std::size_t bytes) {
-  return services_.registrations().is_registered(address, bytes);
-}
-
-bool VerbsLink::start(const Operation& operation) {
-  Connection* const connection = open_connection();
-  return connection != nullptr && connection->start(operation);
-}
-
-std::uint32_t VerbsLink::operations_epoch() const {
-  const Connection* const connection = open_connection();
-  return connection == nullptr ? 0 : connection->number();
-}
-
-void VerbsLink::stop_operations(std::uint32_t epoch) {
-  if (connector_) connector_->stop(epoch);
-}
-
-// Messages without copies; a segment of one fills a datagram.
-
-Result<Clearance> VerbsLink::expect(const DirectMessage& message) {
-  return services_.zero_copy_transfers().expect(
-      *this, message, datagram_frame_bytes_max_ + sizeof(DatagramHeader), services_.clock());
-}
-
-void VerbsLink::stop_expecting(std::uint64_t token) {
-  services_.zero_copy_transfers().stop_expecting(*this, token);
-}
-
-bool VerbsLink::send_cleared(const DirectMessage& message, std::span<const std::byte> clearance) {
-  return services_.zero_copy_transfers().send(*this, message, clearance, to_.get());
+void VerbsLink::send_control(std::uint8_t type, std::span<const std::byte> message) {
+  // One that finds no room now is repeated like one that was lost.
+  std::byte* const brief = services_.reserve_briefly();
+  if (brief == nullptr) return;
+  DatagramHeader header = header_;
+  header.type = type;
+  std::ranges::copy(message, brief);
+  post_datagram(brief, message.size(), header);
+  services_.buffers.release(brief);
 }
 
 // What arrives.
@@ -334,188 +276,6 @@ void VerbsLink::pop(ChannelKind) { fast_path_->reader()->pop(); }
 
 void VerbsLink::say_asleep(bool is_asleep) {
   if (fast_path_ && connector_->open() != nullptr) fast_path_->say_asleep(is_asleep);
-}
-
-// Channels that are earned.
-
-Connector& VerbsLink::connector() {
-  if (!connector_) {
-    connector_ = std::make_unique<Connector>(services_, peer_.index, *this);
-    services_.ledger.charge(memory::Account::endpoints, sizeof(Connector));
-  }
-  return *connector_;
-}
-
-bool VerbsLink::ask(ChannelKind kind) {
-  if (kind == ChannelKind::rc_fast_path) return fast_path_ && fast_path_->ask();
-  if (kind == ChannelKind::xrc_send) return ask_for_xrc();
-  if (kind != ChannelKind::rc_send || !connector().is_closed()) return false;
-  if (connector_->ask()) return true;
-  earnable_.remove(ChannelKind::rc_send);
-  return false;
-}
-
-bool VerbsLink::give_back(ChannelKind kind) {
-  if (kind == ChannelKind::rc_send) {
-    connector_->close();
-    return true;
-  }
-  if (kind == ChannelKind::xrc_send) {
-    xrc_->sender.give_back();
-    channels_.remove(kind);
-    return true;
-  }
-  if (kind != ChannelKind::rc_fast_path || !fast_path_->end()) return false;
-  ring_number_ = 0;
-  channels_.remove(kind);
-  return true;
-}
-
-bool VerbsLink::recall(ChannelKind kind) {
-  if (kind == ChannelKind::xrc_send && xrc_) xrc_->receiver.recall();
-  return kind != ChannelKind::rc_fast_path || !fast_path_ || fast_path_->recall();
-}
-
-void VerbsLink::abandon() {
-  if (connector_) connector_->abandon();
-  if (xrc_) {
-    xrc_->sender.abandon();
-    xrc_->receiver.abandon();
-  }
-  earnable_ = {};
-  channels_ = {};
-}
-
-void VerbsLink::serve(std::uint64_t now_ns) {
-  is_timed_ = false;
-  if (connector_) connector_->serve(now_ns);
-  if (xrc_) {
-    xrc_->sender.serve(now_ns);
-    xrc_->receiver.serve(now_ns);
-  }
-  if (deadline_ns() != never_ns) on_timed();
-}
-
-std::uint64_t VerbsLink::deadline_ns() const {
-  std::uint64_t first = connector_ ? connector_->deadline_ns() : never_ns;
-  if (xrc_) first = std::min({first, xrc_->sender.deadline_ns(), xrc_->receiver.deadline_ns()});
-  return first;
-}
-
-void VerbsLink::finish_ending() { connector_->finish_ending(); }
-
-void VerbsLink::close() {
-  // A connection's work ends before the ring that it may write.
-  connector_.reset();
-  drop_fast_path();
-  xrc_.reset();
-}
-
-bool VerbsLink::on_connection_asked() {
-  return services_.sink.on_channel_asked(*this, ChannelKind::rc_send);
-}
-
-void VerbsLink::on_connection_withdrawn() {
-  services_.sink.on_channel_given_back(*this, ChannelKind::rc_send);
-}
-
-void VerbsLink::on_connection_open() {
-  fast_path_ = std::make_unique<FastPath>(services_, *connector_->open(), *this);
-  channels_.add(ChannelKind::rc_send);
-  channels_.add(ChannelKind::rc_rdma);
-  earnable_.add(ChannelKind::rc_fast_path);
-  services_.sink.on_channels_changed(*this);
-}
-
-void VerbsLink::on_connection_refused() {
-  services_.sink.on_channel_refused(*this, ChannelKind::rc_send);
-}
-
-void VerbsLink::on_connection_closing() {
-  const bool was_asked = fast_path_ && fast_path_->is_asked() && fast_path_->writer() == nullptr;
-  for (const ChannelKind kind :
-       {ChannelKind::rc_send, ChannelKind::rc_rdma, ChannelKind::rc_fast_path})
-    channels_.remove(kind);
-  earnable_.remove(ChannelKind::rc_fast_path);
-  ring_number_ = 0;
-  if (was_asked) services_.sink.on_channel_refused(*this, ChannelKind::rc_fast_path);
-  services_.sink.on_channels_changed(*this);
-}
-
-void VerbsLink::on_connection_broken() {
-  drop_fast_path();
-  services_.sink.on_undelivered(
-      *this, {ChannelKind::rc_send, ChannelKind::rc_rdma, ChannelKind::rc_fast_path});
-}
-
-void VerbsLink::on_connection_ended() {
-  drop_fast_path();
-  services_.sink.on_channel_given_back(*this, ChannelKind::rc_send);
-}
-
-void VerbsLink::drop_fast_path() {
-  if (!fast_path_) return;
-  if (fast_path_->reader() != nullptr && !services_.is_closing) end_ring_of_peer();
-  fast_path_.reset();
-}
-
-void VerbsLink::end_ring_of_peer() {
-  fast_path_->drop_reader();
-  std::erase(services_.polled, this);
-  incoming_.remove(ChannelKind::rc_fast_path);
-  services_.sink.on_channel_given_back(*this, ChannelKind::rc_fast_path);
-}
-
-void VerbsLink::on_timed() {
-  if (!std::exchange(is_timed_, true)) services_.timed.push_back(this);
-}
-
-void VerbsLink::on_ending() { services_.ending.push_back(this); }
-
-void VerbsLink::send_message(const ConnectionMessage& message) {
-  send_control(DatagramHeader::connection, std::as_bytes(std::span(&message, 1)));
-}
-
-void VerbsLink::send_control(std::uint8_t type, std::span<const std::byte> message) {
-  // One that finds no room now is repeated like one that was lost.
-  std::byte* const brief = services_.reserve_briefly();
-  if (brief == nullptr) return;
-  DatagramHeader header = header_;
-  header.type = type;
-  std::ranges::copy(message, brief);
-  post_datagram(brief, message.size(), header);
-  services_.buffers.release(brief);
-}
-
-void VerbsLink::on_operation_ended(std::uint64_t token, bool was_done) {
-  if (!services_.is_closing) services_.sink.on_operation_done(*this, token, was_done);
-}
-
-bool VerbsLink::on_fast_path_asked() {
-  if (!services_.sink.on_channel_asked(*this, ChannelKind::rc_fast_path)) return false;
-  services_.polled.push_back(this);
-  incoming_.add(ChannelKind::rc_fast_path);
-  return true;
-}
-
-void VerbsLink::on_fast_path_withdrawn() {
-  std::erase(services_.polled, this);
-  incoming_.remove(ChannelKind::rc_fast_path);
-  services_.sink.on_channel_given_back(*this, ChannelKind::rc_fast_path);
-}
-
-void VerbsLink::on_fast_path_open() {
-  ring_number_ = ++services_.rings_made;
-  channels_.add(ChannelKind::rc_fast_path);
-  services_.sink.on_channels_changed(*this);
-}
-
-void VerbsLink::on_fast_path_refused() {
-  services_.sink.on_channel_refused(*this, ChannelKind::rc_fast_path);
-}
-
-void VerbsLink::on_fast_path_recalled() {
-  services_.sink.on_channel_recalled(*this, ChannelKind::rc_fast_path);
 }
 
 }  // namespace hawser::transport::verbs

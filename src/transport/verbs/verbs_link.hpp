@@ -140,7 +140,8 @@ class VerbsLink final : public Link,
   void on_fast_path_recalled() override;
 
   void on_xrc_open() override;
-  void on_xrc_refused(bool is_final) override;
+  void on_xrc_refused(XrcRefusal refusal) override;
+  void on_xrc_room() override;
   void on_xrc_broken() override;
   void on_xrc_recalled() override;
   bool on_xrc_asked() override;

@@ -38,9 +38,16 @@ void VerbsLink::on_xrc_open() {
   services_.sink.on_channels_changed(*this);
 }
 
-void VerbsLink::on_xrc_refused(bool is_final) {
-  if (is_final) earnable_.remove(ChannelKind::xrc_send);
+void VerbsLink::on_xrc_refused(XrcRefusal refusal) {
+  if (refusal != XrcRefusal::for_now) earnable_.remove(ChannelKind::xrc_send);
+  if (refusal == XrcRefusal::until_there_is_room) crowded_out_.add(ChannelKind::xrc_send);
   services_.sink.on_channel_refused(*this, ChannelKind::xrc_send);
+}
+
+void VerbsLink::on_xrc_room() {
+  crowded_out_.remove(ChannelKind::xrc_send);
+  earnable_.add(ChannelKind::xrc_send);
+  services_.sink.on_channels_changed(*this);
 }
 
 void VerbsLink::on_xrc_broken() {

@@ -122,6 +122,38 @@ TEST(VerbsTransport, BuffersGrowToTheirLimitAndLeaveRoomForOthersAndForAnswers) 
   link.release(ChannelKind::ud_send, next);
 }
 
+TEST(VerbsTransport, WhatHasLeftIsTakenBackBeforeThereIsMoreMemory) {
+  Settings few;
+  few.ud_send_buffers = 32;
+  End a(0, few);
+  End b(1);
+  Link& link = a.connect(b);
+  std::uint64_t number = 0;
+  const auto send_one = [&](std::size_t bytes) {
+    std::byte* const frame = send_datagram(link, bytes, number++);
+    ASSERT_NE(frame, nullptr);
+    link.release(ChannelKind::ud_send, frame);
+    settle(a, b);
+  };
+  send_one(1000);
+  const auto at_first = a.ledger.current_bytes(memory::Account::network_buffers);
+  for (int i = 0; i < 200; ++i) send_one(1000);
+  EXPECT_EQ(a.ledger.current_bytes(memory::Account::network_buffers), at_first);
+  EXPECT_EQ(b.sink.arrivals.size(), number);
+}
+
+TEST(VerbsTransport, AShortFrameTakesAShortBuffer) {
+  const auto bytes_of_first = [](std::size_t bytes) {
+    End a(0);
+    End b(1);
+    Link& link = a.connect(b);
+    const auto before = a.ledger.current_bytes(memory::Account::network_buffers);
+    link.release(ChannelKind::ud_send, send_datagram(link, bytes, 0));
+    return a.ledger.current_bytes(memory::Account::network_buffers) - before;
+  };
+  EXPECT_LT(2 * bytes_of_first(192), bytes_of_first(193));
+}
+
 TEST(VerbsTransport, SleepEndsWhenADatagramComes) {
   End a(0);
   End b(1);

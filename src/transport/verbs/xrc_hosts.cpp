@@ -27,16 +27,21 @@ XrcHosts::XrcHosts(const Port& port, CompletionQueue departures, SendBuffers& bu
                    const Settings& settings, std::uint32_t& queue_pairs_made)
     : queue_pairs_made_(queue_pairs_made),
       departures_(std::move(departures)),
-      common_{port, settings, buffers, departures_.get()} {}
+      common_{port, settings, buffers, departures_.get()},
+      hosts_max_(static_cast<std::size_t>(settings.xrc_hosts_max)) {}
 
 XrcHost* XrcHosts::find_or_make(std::uint64_t identity) {
   const auto known = std::ranges::find_if(
       hosts_, [&](const auto& host) { return host->identity() == identity && !host->is_broken(); });
   if (known != hosts_.end()) return known->get();
-  if (hosts_.size() >= static_cast<std::size_t>(common_.settings.xrc_hosts_max)) return nullptr;
-  if (!fit_completions(hosts_.size() + 1)) return nullptr;
-  auto made = XrcHost::make(common_, identity, ++queue_pairs_made_);
-  if (!made) return nullptr;
+  if (hosts_.size() >= hosts_max_) return nullptr;
+  auto made = fit_completions(hosts_.size() + 1)
+                  ? XrcHost::make(common_, identity, ++queue_pairs_made_)
+                  : nullptr;
+  if (!made) {
+    hosts_max_ = hosts_.size();  // the adapter has no more
+    return nullptr;
+  }
   hosts_.push_back(std::move(made));
   return hosts_.back().get();
 }
@@ -65,6 +70,12 @@ void XrcHosts::end(std::unique_ptr<XrcHost> host) {
   hosts_.pop_back();
   common_.has_broken =
       std::ranges::any_of(hosts_, [](const auto& each) { return each->is_broken(); });
+  host.reset();
+  tell_waiters();
+}
+
+void XrcHosts::tell_waiters() {
+  for (Waiter* waiter : std::exchange(waiters_, {})) waiter->on_host_ended();
 }
 
 void XrcHosts::serve() {
@@ -79,6 +90,7 @@ void XrcHosts::serve() {
     for (XrcHost::User* user : host->take_users()) users.push_back(user);
   broken.clear();
   for (XrcHost::User* user : users) user->on_host_broken();
+  if (hosts_.size() < hosts_max_) tell_waiters();
 }
 
 bool XrcHosts::poll() {

@@ -2,11 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "transport/verbs/wire.hpp"
 
 namespace hawser::transport::verbs {
+
+enum class XrcRefusal : std::uint8_t {
+  for_now,              // it may be asked for again at any time
+  until_there_is_room,  // not before on_xrc_room(): other hosts have all queue pairs
+  for_good,
+};
 
 class XrcListener {
  public:
@@ -14,8 +21,9 @@ class XrcListener {
 
   // Our way to the peer.
   virtual void on_xrc_open() = 0;
-  /// Where IS_FINAL it is not worth asking again.
-  virtual void on_xrc_refused(bool is_final) = 0;
+  virtual void on_xrc_refused(XrcRefusal refusal) = 0;
+  /// What was refused until there is room may be asked for again.
+  virtual void on_xrc_room() = 0;
   /// It takes nothing more, and what was sent by it may not have arrived.
   virtual void on_xrc_broken() = 0;
   virtual void on_xrc_recalled() = 0;

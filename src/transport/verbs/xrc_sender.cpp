@@ -41,6 +41,7 @@ void XrcSender::give_back() {
 
 void XrcSender::abandon() {
   leave_host();
+  stop_waiting();
   is_open_ = has_no_host_ = has_lost_host_ = false;
   asker_.abandon();
 }
@@ -61,7 +62,7 @@ void XrcSender::on_message(const XrcSaid& said, const XrcMessage& message) {
       break;
     case Change::refused:
       leave_host();
-      listener_.on_xrc_refused(false);
+      listener_.on_xrc_refused(XrcRefusal::for_now);
       break;
     case Change::recalled:
       listener_.on_xrc_recalled();
@@ -79,7 +80,7 @@ void XrcSender::on_located(std::uint64_t host) {
     return;
   }
   asker_.give_up();
-  listener_.on_xrc_refused(true);
+  listener_.on_xrc_refused(XrcRefusal::for_good);
 }
 
 void XrcSender::on_granted(const XrcMessage& message) {
@@ -113,10 +114,8 @@ void XrcSender::on_host_broken() {
 }
 
 void XrcSender::serve(std::uint64_t now_ns) {
-  if (std::exchange(has_no_host_, false)) {
-    asker_.give_up();
-    listener_.on_xrc_refused(false);
-  }
+  if (std::exchange(has_no_host_, false)) wait_for_room();
+  if (std::exchange(is_told_of_room_, false)) listener_.on_xrc_room();
   if (has_lost_host_) tell_of_break(now_ns);
   if (asker_.is(State::leaving)) maybe_end(now_ns);
   say(asker_.on_time(now_ns));
@@ -136,8 +135,27 @@ void XrcSender::tell_of_break(std::uint64_t now_ns) {
   if (was_open || was_leaving) {
     listener_.on_xrc_broken();
   } else {
-    listener_.on_xrc_refused(false);
+    listener_.on_xrc_refused(XrcRefusal::for_now);
   }
+}
+
+/// Asking again is for nothing until another host has ended.
+void XrcSender::wait_for_room() {
+  asker_.give_up();
+  awaits_room_ = true;
+  services_.xrc->hosts->await_end(*this);
+  listener_.on_xrc_refused(XrcRefusal::until_there_is_room);
+}
+
+void XrcSender::stop_waiting() {
+  if (std::exchange(awaits_room_, false)) services_.xrc->hosts->forget(*this);
+  is_told_of_room_ = false;
+}
+
+void XrcSender::on_host_ended() {
+  awaits_room_ = false;
+  is_told_of_room_ = true;
+  listener_.on_timed();
 }
 
 /// Not while another question names the target queue pair that our peer may be the last to have.
@@ -148,7 +166,7 @@ void XrcSender::maybe_end(std::uint64_t now_ns) {
 }
 
 std::uint64_t XrcSender::deadline_ns() const {
-  if (has_no_host_ || has_lost_host_) return 0;
+  if (has_no_host_ || has_lost_host_ || is_told_of_room_) return 0;
   if (asker_.is(State::leaving) && !host_->has_question()) return 0;
   return asker_.deadline_ns();
 }

@@ -10,16 +10,20 @@
 #include "transport/verbs/link_services.hpp"
 #include "transport/verbs/xrc_handshake.hpp"
 #include "transport/verbs/xrc_host.hpp"
+#include "transport/verbs/xrc_hosts.hpp"
 #include "transport/verbs/xrc_listener.hpp"
 
 namespace hawser::transport::verbs {
 
-class XrcSender final : public XrcHost::User {
+class XrcSender final : public XrcHost::User, public XrcHosts::Waiter {
  public:
   XrcSender(LinkServices& services, XrcListener& listener)
       : services_(services), listener_(listener) {}
   /// Without a word to the peer.
-  ~XrcSender() override { leave_host(); }
+  ~XrcSender() override {
+    leave_host();
+    stop_waiting();
+  }
   XrcSender(const XrcSender&) = delete;
   XrcSender& operator=(const XrcSender&) = delete;
 
@@ -57,10 +61,13 @@ class XrcSender final : public XrcHost::User {
   void on_turn() override;
   void on_answered() override;
   void on_host_broken() override;
+  void on_host_ended() override;
 
   void say(const XrcSaid& said);
   void join_host();
   void leave_host();
+  void wait_for_room();
+  void stop_waiting();
   void on_located(std::uint64_t host);
   void on_granted(const XrcMessage& message);
   void tell_of_break(std::uint64_t now_ns);
@@ -79,6 +86,8 @@ class XrcSender final : public XrcHost::User {
   std::uint64_t last_request_ = 0;  // of ours by the host
   bool is_open_ = false;            // and the listener knows
   bool has_no_host_ = false;        // there can't be one more; the listener does not know yet
+  bool awaits_room_ = false;        // and it knows, until some host ends
+  bool is_told_of_room_ = false;    // one has; the listener does not know yet
   bool has_lost_host_ = false;      // it broke, likewise
   bool was_broken_ = false;         // what the peer hears at the end
 };

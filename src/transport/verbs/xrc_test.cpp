@@ -224,9 +224,55 @@ TEST(VerbsXrc, HostsBeyondTheLimitStayWithDatagrams) {
   EXPECT_EQ(hosts.a.sink.refused, 1);
   EXPECT_EQ(hosts.ends[1]->sink.asked, 0) << "the peer need not reserve anything";
   EXPECT_FALSE(hosts.links[1]->channels().has(shared));
+  EXPECT_FALSE(hosts.links[1]->earnable().has(shared)) << "asking again would be for nothing";
+  EXPECT_TRUE(hosts.links[1]->crowded_out().has(shared));
+  const int changed = hosts.a.sink.channels_changed;
   EXPECT_TRUE(hosts.links[0]->give_back(shared));
   hosts.settle_all();
+  EXPECT_EQ(hosts.a.sink.channels_changed, changed + 1) << "that there is room is told";
+  EXPECT_TRUE(hosts.links[1]->earnable().has(shared));
+  EXPECT_FALSE(hosts.links[1]->crowded_out().has(shared));
   hosts.earn(1);
+}
+
+TEST(VerbsXrc, ALimitOfHostsIsNoneForFurtherPeersOfThem) {
+  Settings settings;
+  settings.xrc_hosts_max = 1;
+  Hosts hosts(2, settings);
+  HostFile further;
+  hosts.add(further);
+  hosts.earn(0);
+  EXPECT_TRUE(hosts.links[2]->ask(shared));
+  hosts.settle_all();
+  EXPECT_EQ(hosts.a.sink.refused, 1);
+  hosts.earn(1);
+  EXPECT_TRUE(hosts.links[0]->give_back(shared));
+  hosts.settle_all();
+  EXPECT_TRUE(hosts.links[2]->crowded_out().has(shared)) << "the host has another user";
+  hosts.links[1]->break_connection();
+  hosts.settle_all();
+  EXPECT_TRUE(hosts.links[2]->earnable().has(shared)) << "one that breaks makes room, too";
+  hosts.earn(2);
+  EXPECT_TRUE(hosts.links[0]->ask(shared));
+  hosts.settle_all();
+  EXPECT_TRUE(hosts.links[0]->crowded_out().has(shared));
+  EXPECT_EQ(hosts.a.transport->deadline_ns(), never_ns) << "it waits without asking";
+}
+
+TEST(VerbsXrc, WhoWaitsForRoomMayGo) {
+  Settings settings;
+  settings.xrc_hosts_max = 1;
+  Hosts hosts(1, settings);
+  HostFile further;
+  hosts.add(further);
+  hosts.earn(0);
+  EXPECT_TRUE(hosts.links[1]->ask(shared));
+  hosts.settle_all();
+  hosts.links[1]->abandon();
+  EXPECT_TRUE(hosts.links[1]->crowded_out().empty());
+  EXPECT_TRUE(hosts.links[0]->give_back(shared));
+  hosts.settle_all();
+  EXPECT_FALSE(hosts.links[1]->earnable().has(shared)) << "it is gone";
 }
 
 TEST(VerbsXrc, WhereNoFileIsSharedThereIsNone) {

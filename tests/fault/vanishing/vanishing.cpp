@@ -1,5 +1,5 @@
 // A rank that is killed while the others talk to it: operations with it fail with
-// MPI_ERR_PROC_ABORTED, all others go on, and MPI_Finalize waits for nobody who is gone.
+// MPIX_ERR_PROC_FAILED, all others go on, and MPI_Finalize waits for nobody who is gone.
 //
 //     vanishing WHEN    on at least 3 ranks, under mpirun --keep-going; rank 1 is the victim
 //
@@ -7,6 +7,7 @@
 //       silence   before it has said a word to anybody, while the others sleep
 //       never     it computes for a while without calling MPI, and must not be taken for dead
 // Rank 0 says "survivors: all is well" if it is.
+#include <mpi-ext.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -38,7 +39,7 @@ void require(bool holds, const char* what, int line) {
 bool is_aborted(int code) {
   int error_class = 0;
   MPI_Error_class(code, &error_class);
-  return error_class == MPI_ERR_PROC_ABORTED;
+  return error_class == MPIX_ERR_PROC_FAILED;
 }
 
 char sample(int from, int round) { return static_cast<char>(from * 31 + round); }

@@ -1,0 +1,51 @@
+#include "p2p/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/support/manual_backend.hpp"
+
+namespace hawser::p2p {
+namespace {
+
+/// Sleeps at once; something comes while the process announces its sleep.
+class LateWaiter final : public Waiter {
+ public:
+  LateWaiter() : Waiter({.sleeps_at_once = true}) {}
+  bool has_come = false;
+  int sleeps = 0;
+
+  [[nodiscard]] std::uint64_t now_ns() const override { return 0; }
+  void relax() override {}
+  std::uint32_t prepare() override {
+    has_come = !std::exchange(is_announced_, true);
+    return 0;
+  }
+  void sleep(std::uint32_t, std::uint64_t, WakeBy) override {
+    ++sleeps;
+    has_come = true;
+  }
+  void cancel() override {}
+  void wake() override {}
+
+ private:
+  bool is_announced_ = false;
+};
+
+TEST(Engine, WhatAWaitHasTakenIsNotAskedForAgain) {
+  test::ManualBackend backend;
+  LateWaiter waiter;
+  Engine engine(backend, waiter);
+  int taken = 0;
+  engine.wait_until([&] {
+    if (!std::exchange(waiter.has_come, false)) return false;
+    ++taken;
+    return true;
+  });
+  EXPECT_EQ(taken, 1);
+  EXPECT_EQ(waiter.sleeps, 0);
+}
+
+}  // namespace
+}  // namespace hawser::p2p
