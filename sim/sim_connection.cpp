@@ -196,6 +196,16 @@ void SimConnection::end() {
 
 void SimConnection::forget() {
   report(network_.connections().end_operations(pair_));
+  end_all();
+}
+
+void SimConnection::abandon() {
+  unreported_ = network_.connections().end_operations(pair_);
+  if (!unreported_.empty()) holdings_.abandoned.push_back(&link_);
+  end_all();
+}
+
+void SimConnection::end_all() {
   close_channels();
   if (link_.incoming().has(ChannelKind::rc_fast_path)) Holdings::drop(holdings_.granted_fast_paths);
   link_.set_incoming(ChannelKind::rc_fast_path, false);

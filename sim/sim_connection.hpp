@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "channel/policy/policy.hpp"
 #include "sim/network.hpp"
@@ -44,7 +46,8 @@ class Holdings {
   Holding connections;
   Holding fast_paths;
   Holding granted_fast_paths;
-  std::size_t restless = 0;  // handshakes between questions and answers
+  std::size_t restless = 0;              // handshakes between questions and answers
+  std::vector<SimLink*> abandoned = {};  // that are to tell what became of their operations
 
  private:
   Scheduler& scheduler_;
@@ -105,6 +108,9 @@ class SimConnection {
   [[nodiscard]] std::uint64_t deadline_ns() const;
   /// The peer is gone, and with it all of this.
   void forget();
+  /// The same, from anywhere: what became of operations is told by report_abandoned().
+  void abandon();
+  void report_abandoned() { report(std::exchange(unreported_, {})); }
 
  private:
   using Handshake = transport::verbs::Handshake;
@@ -118,6 +124,7 @@ class SimConnection {
   void open();
   void close_channels();
   void close_fast_path();
+  void end_all();
   void end();
   void tell(Parcel parcel);
   void report(const std::vector<Connections::EndedOperation>& ended);
@@ -142,6 +149,7 @@ class SimConnection {
   bool is_draining_ = false;   // no new sends, but what was sent is still on its way
   bool is_broken_ = false;
   bool is_restless_ = false;
+  std::vector<Connections::EndedOperation> unreported_;
   bool is_closing_ = false;          // the sink hears nothing more
   bool fast_path_is_asked_ = false;  // and not answered yet
 };

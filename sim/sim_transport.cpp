@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/assert.hpp"
 
@@ -300,6 +301,13 @@ bool SimLink::send_cleared(const transport::DirectMessage& message,
   return network_.crossings().send(self_, peer_, message, clearance);
 }
 
+void SimLink::abandon() {
+  if (std::exchange(is_lost_, true)) return;
+  connection_.abandon();
+  channels_ = {};
+  incoming_ = {};
+}
+
 SimTransport::SimTransport(Network& network, const Identity& self, std::uint8_t rail,
                            transport::Sink& sink, const channel::PolicySettings& limits)
     : network_(network),
@@ -346,12 +354,15 @@ bool SimTransport::progress() {
   int taken = 0;
   for (; taken < limit && !mailbox.is_empty(); ++taken) handle(mailbox.take());
   bool moved = taken > 0;
+  for (SimLink* const link : std::exchange(holdings_.abandoned, {}))
+    link->connection_.report_abandoned();
   if (holdings_.restless > 0)
     for (const auto& [peer, link] : links_) moved |= !link->is_lost_ && link->connection_.serve();
   return moved;
 }
 
 std::uint64_t SimTransport::deadline_ns() const {
+  if (!holdings_.abandoned.empty()) return 0;
   std::uint64_t first = base::never_ns;
   if (holdings_.restless == 0) return first;
   for (const auto& [peer, link] : links_)

@@ -42,6 +42,7 @@ class SimLink final : public transport::Link {
   [[nodiscard]] transport::Rail rail() const override { return rail_; }
   [[nodiscard]] bool is_up() const override { return is_up_; }
   void break_connection() override { connection_.break_now(); }
+  void abandon() override;
   [[nodiscard]] bool may_lose_frames() const override;
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
   Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes,

@@ -30,9 +30,10 @@ SOURCE = WORK / f"mpi4py-{VERSION}"
 # Modules in which each rank computes by itself, for half a minute: run at one rank only.
 SOLITARY = ["test_util_dtlib"]
 
-# Over queue pairs of softrdma, which stands in for an RDMA adapter.
+# Over queue pairs of softrdma, which stands in for an RDMA adapter; processes of other jobs, which
+# only TCP reaches, over that.
 ON_VERBS = {
-    "HAWSER_TRANSPORT": "verbs",
+    "HAWSER_TRANSPORT": "verbs,tcp",
     "HAWSER_VERBS_ADAPTER": "softrdma",
     "SOFTRDMA_FABRIC": "hawser-tests-mpi4py",
 }

@@ -133,7 +133,7 @@ class ThreadBackend final : public p2p::Backend {
     ThreadNetwork::Sent sent = describe(envelope);
     sent.data.resize(static_cast<std::size_t>(bytes));
     if (bytes > 0) buffer.type->pack(buffer.data, buffer.count, 0, sent.data.data(), bytes);
-    post(std::move(sent), envelope);
+    carry(std::move(sent), envelope);
     return true;
   }
   Result<Ref<core::Request>> isend(const p2p::ConstBuffer& buffer, const p2p::Envelope& envelope,
@@ -142,7 +142,7 @@ class ThreadBackend final : public p2p::Backend {
     sent.buffer = buffer;
     sent.request = base::make_ref<ThreadRequest>(core::RequestKind::send);
     Ref<core::Request> request = sent.request;
-    post(std::move(sent), envelope);
+    carry(std::move(sent), envelope);
     return request;
   }
   Result<Ref<core::Request>> irecv(const p2p::Buffer& buffer,
@@ -197,7 +197,7 @@ class ThreadBackend final : public p2p::Backend {
             .request = {},
             .sender = rank_};
   }
-  void post(ThreadNetwork::Sent sent, const p2p::Envelope& envelope) {
+  void carry(ThreadNetwork::Sent sent, const p2p::Envelope& envelope) {
     const int receiver = static_cast<int>(envelope.comm->peer_group().member(envelope.peer).index);
     const std::lock_guard lock(network_.mutex());
     auto& mailbox = network_.mailbox(receiver);
