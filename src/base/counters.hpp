@@ -20,6 +20,10 @@ struct ChannelCounters {
     ++messages;
     bytes += message_bytes;
   }
+  void add(const ChannelCounters& others) {
+    messages += others.messages;
+    bytes += others.bytes;
+  }
 };
 static_assert(sizeof(ChannelCounters) == 16);
 

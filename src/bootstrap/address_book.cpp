@@ -13,22 +13,15 @@ Result<std::optional<std::vector<std::byte>>> AddressBook::look_up(const Identit
   if (process.job == own_.placement().self.job) return own_.look_up(process.index, transport);
   const auto entry = foreign_.find(process);
   if (entry == foreign_.end()) return Found();
-  const auto address = entry->second.addresses.find(transport);
-  return address == entry->second.addresses.end() ? Found() : Found(address->second);
+  const auto address = entry->second.find(transport);
+  return address == entry->second.end() ? Found() : Found(address->second);
 }
 
-void AddressBook::enter(const Identity& process, const Addresses& addresses) {
-  Entry& entry = foreign_[process];
-  entry.addresses = addresses;
-  ++entry.times;
-}
-
-bool AddressBook::strike(const Identity& process) {
-  const auto entry = foreign_.find(process);
-  if (entry == foreign_.end()) return true;
-  if (--entry->second.times > 0) return false;
-  foreign_.erase(entry);
-  return true;
+std::vector<Identity> AddressBook::foreign() const {
+  std::vector<Identity> processes;
+  processes.reserve(foreign_.size());
+  for (const auto& [process, addresses] : foreign_) processes.push_back(process);
+  return processes;
 }
 
 }  // namespace hawser::bootstrap

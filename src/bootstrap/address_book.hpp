@@ -36,22 +36,16 @@ class AddressBook {
     return local_rank_of(own_, process).has_value();
   }
 
-  /// PROCESS, of another job, is to be found at ADDRESSES, until it was struck out as often as it
-  /// was entered.
-  void enter(const Identity& process, const Addresses& addresses);
-  /// True if nobody needs PROCESS any more: it is not in the book.
-  bool strike(const Identity& process);
+  /// PROCESS, of another job, is to be found at ADDRESSES, whatever was heard before.
+  void enter(const Identity& process, const Addresses& addresses) { foreign_[process] = addresses; }
+  /// Nobody needs PROCESS, of another job, any more.
+  void strike(const Identity& process) { foreign_.erase(process); }
   /// Processes of other jobs in the book.
-  [[nodiscard]] std::size_t foreign() const { return foreign_.size(); }
+  [[nodiscard]] std::vector<Identity> foreign() const;
 
  private:
-  struct Entry {
-    Addresses addresses;
-    std::uint32_t times = 0;
-  };
-
   Bootstrap& own_;
-  std::unordered_map<Identity, Entry> foreign_;
+  std::unordered_map<Identity, Addresses> foreign_;
 };
 
 }  // namespace hawser::bootstrap

@@ -48,7 +48,7 @@ TEST(AddressBook, AsksTheBootstrapForTheOwnJobAlone) {
   EXPECT_FALSE(book.is_same_host({other_job, 1, 0})) << "the same index is not the same process";
 }
 
-TEST(AddressBook, KeepsAProcessOfAnotherJobAsLongAsAnybodyNeedsIt) {
+TEST(AddressBook, KeepsAProcessOfAnotherJobUntilItIsStruckOut) {
   OwnJob own;
   AddressBook book(own);
   const Identity other{other_job, 1, 0};
@@ -57,11 +57,11 @@ TEST(AddressBook, KeepsAProcessOfAnotherJobAsLongAsAnybodyNeedsIt) {
   EXPECT_EQ(**book.look_up(other, "tcp"), bytes_of(8)) << "what was heard last";
   EXPECT_FALSE(book.look_up(other, "verbs")->has_value());
   EXPECT_FALSE(book.look_up({other_job, 1, 1}, "tcp")->has_value()) << "another life";
-  EXPECT_FALSE(book.strike(other));
-  EXPECT_EQ(book.foreign(), 1U);
-  EXPECT_TRUE(book.strike(other));
+  EXPECT_EQ(book.foreign(), std::vector{other});
+  book.strike(other);
   EXPECT_FALSE(book.look_up(other, "tcp")->has_value());
-  EXPECT_EQ(book.foreign(), 0U);
+  EXPECT_TRUE(book.foreign().empty());
+  book.strike(other);  // nobody to strike out
 }
 
 }  // namespace

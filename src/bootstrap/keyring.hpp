@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "bootstrap/bootstrap.hpp"
 
@@ -38,13 +40,22 @@ class Keyring {
   }
 
   /// PEER, of another job, is talked to under ADMISSION from now on.
-  void assign(const Identity& peer, const Admission& admission) { peers_[peer] = admission; }
-  void forget(const Identity& peer) { peers_.erase(peer); }
+  void assign(const Identity& peer, const Admission& admission) { peers_[peer].in_use = admission; }
+  /// The same, and ADMISSION holds as long as PEER is known: it may come under it, too.
+  void entrust(const Identity& peer, const Admission& admission) {
+    assign(peer, admission);
+    admit(admission);
+    peers_[peer].entrusted.push_back(admission.id);
+  }
+  /// PEER has no use any more for what it was entrusted with, but for the admission in use.
+  void trim(const Identity& peer);
+  void forget(const Identity& peer);
   /// Null for processes of the own job, and those that nobody has told of.
   [[nodiscard]] const Admission* for_peer(const Identity& peer) const {
     const auto entry = peers_.find(peer);
-    return entry == peers_.end() ? nullptr : &entry->second;
+    return entry == peers_.end() ? nullptr : &entry->second.in_use;
   }
+  [[nodiscard]] std::size_t admissions() const { return admissions_.size(); }
 
  private:
   struct Entry {
@@ -52,8 +63,32 @@ class Keyring {
     std::uint32_t times = 0;
   };
 
+  struct Peer {
+    Admission in_use;
+    std::vector<std::uint64_t> entrusted;
+  };
+
   std::unordered_map<std::uint64_t, Entry> admissions_;
-  std::unordered_map<Identity, Admission> peers_;
+  std::unordered_map<Identity, Peer> peers_;
 };
+
+inline void Keyring::trim(const Identity& peer) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  auto& [in_use, entrusted] = found->second;
+  bool is_kept = false;
+  std::erase_if(entrusted, [&](std::uint64_t id) {
+    if (id == in_use.id && !std::exchange(is_kept, true)) return false;
+    bar(id);
+    return true;
+  });
+}
+
+inline void Keyring::forget(const Identity& peer) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  for (const std::uint64_t id : found->second.entrusted) bar(id);
+  peers_.erase(found);
+}
 
 }  // namespace hawser::bootstrap

@@ -30,6 +30,24 @@ TEST(Keyring, APeerIsTalkedToUnderTheLastAdmission) {
   EXPECT_EQ(keys.for_peer(peer)->id, 2U);
   keys.forget(peer);
   EXPECT_EQ(keys.for_peer(peer), nullptr);
+  EXPECT_EQ(keys.admissions(), 0U) << "nobody comes under what this side alone uses";
+}
+
+TEST(Keyring, WhatAPeerIsEntrustedWithHoldsAsLongAsItIsKnown) {
+  Keyring keys;
+  const Identity peer{9, 1, 0};
+  const Identity other{9, 2, 0};
+  for (const std::uint64_t id : {1, 2, 2}) keys.entrust(peer, some_admission(id));
+  keys.entrust(other, some_admission(1));
+  keys.trim(peer);
+  EXPECT_NE(keys.find(1), nullptr) << "another one has it, too";
+  EXPECT_NE(keys.find(2), nullptr) << "it is in use";
+  keys.forget(other);
+  EXPECT_EQ(keys.find(1), nullptr);
+  keys.forget(peer);
+  EXPECT_EQ(keys.admissions(), 0U);
+  keys.trim(peer);
+  keys.forget(peer);  // nobody to forget
 }
 
 }  // namespace

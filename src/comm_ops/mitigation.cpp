@@ -61,12 +61,14 @@ Result<Ref<Comm>> shrink_inter(const Side& ours, const Side& theirs, int rank,
 }  // namespace
 
 Mitigation::Mitigation(p2p::Engine& engine, CommFactory& comms,
-                       std::shared_ptr<core::CommRegistry> registry, const Identity& self)
+                       std::shared_ptr<core::CommRegistry> registry, const Identity& self,
+                       std::uint32_t notified)
     : engine_(engine),
       comms_(comms),
       registry_(std::move(registry)),
       self_(self),
-      agreements_(engine, self) {
+      agreements_(engine, self),
+      notices_(engine, self, notified) {
   p2p::Backend& backend = engine_.backend();
   backend.set_active_handler(
       p2p::ActiveClass::revocation,
@@ -75,8 +77,14 @@ Mitigation::Mitigation(p2p::Engine& engine, CommFactory& comms,
                              [this](const Identity& from, std::span<const std::byte> message) {
                                agreements_.on_message(from, message);
                              });
-  backend.set_departure_handler(
-      [this](const p2p::Departure& departure) { agreements_.on_departure(departure.process); });
+  backend.set_active_handler(p2p::ActiveClass::death,
+                             [this](const Identity& from, std::span<const std::byte> message) {
+                               notices_.on_message(from, message);
+                             });
+  backend.set_departure_handler([this](const p2p::Departure& departure) {
+    agreements_.on_departure(departure.process);
+    notices_.on_departure(departure);
+  });
   registry_->on_born([this] { set_idle(false); });
   engine_.add_source(*this);
 }
@@ -87,6 +95,7 @@ Mitigation::~Mitigation() {
   p2p::Backend& backend = engine_.backend();
   backend.set_active_handler(p2p::ActiveClass::revocation, nullptr);
   backend.set_active_handler(p2p::ActiveClass::agreement, nullptr);
+  backend.set_active_handler(p2p::ActiveClass::death, nullptr);
   backend.set_departure_handler(nullptr);
 }
 

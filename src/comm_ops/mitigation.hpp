@@ -9,6 +9,8 @@
 // Agreement:  agreement.hpp; shrinking is an agreement about who has died, in which each member
 //             brings its number for the new communicator along.
 //
+// Notices:    death_notices.hpp.
+//
 // Ownership: owned by the Process; borrows engine and factory, shares the registry.
 // Threads:   thread-safe; takes the lane lock. What the backend calls runs under it already.
 #pragma once
@@ -20,14 +22,16 @@
 
 #include "comm_ops/agreements.hpp"
 #include "comm_ops/comm_factory.hpp"
+#include "comm_ops/death_notices.hpp"
 #include "core/comm/comm_registry.hpp"
 
 namespace hawser::comm_ops {
 
 class Mitigation final : private p2p::ProgressSource {
  public:
+  /// NOTIFIED: processes of the job, where the launcher tells nobody of deaths; else 1.
   Mitigation(p2p::Engine& engine, CommFactory& comms, std::shared_ptr<core::CommRegistry> registry,
-             const Identity& self);
+             const Identity& self, std::uint32_t notified);
   ~Mitigation() override;
   Mitigation(const Mitigation&) = delete;
   Mitigation& operator=(const Mitigation&) = delete;
@@ -72,6 +76,7 @@ class Mitigation final : private p2p::ProgressSource {
   const std::shared_ptr<core::CommRegistry> registry_;
   const Identity self_;
   Agreements agreements_;
+  DeathNotices notices_;
 };
 
 }  // namespace hawser::comm_ops

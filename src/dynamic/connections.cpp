@@ -72,14 +72,15 @@ Result<Connections::Contact> Connections::await_call(std::string_view name,
 }
 
 Result<Connections::Contact> Connections::answer(const Port& port, const Call& call) {
-  introduce(call.caller, port.admission);
+  Acquaintances::UnderWay under_way(acquaintances_);
+  acquaintances_.introduce(call.caller, port.admission);
   Conversation conversation =
       converse(call.caller.identity, conversation_tag(port.admission, call.nonce));
   const Nonce nonce = fresh_nonce();
   const Admission admission = connection_admission(port.admission, call.nonce, nonce);
-  admit(admission);
+  under_way.admit(admission);
   HAWSER_TRY(conversation.send(write(nonce)));
-  return Contact{std::move(conversation), admission};
+  return Contact{std::move(conversation), admission, std::move(under_way)};
 }
 
 Result<Connections::Contact> Connections::call(std::string_view name) {
@@ -87,7 +88,8 @@ Result<Connections::Contact> Connections::call(std::string_view name) {
   if (!port) return port.error();
   Result<Addresses> own = outside_.open();
   if (!own) return own.take_error();
-  introduce(port->server, port->admission);
+  Acquaintances::UnderWay under_way(acquaintances_);
+  acquaintances_.introduce(port->server, port->admission);
 
   const Call call{port->admission.id, fresh_nonce(), {outside_.self(), std::move(*own)}};
   Conversation conversation =
@@ -98,8 +100,8 @@ Result<Connections::Contact> Connections::call(std::string_view name) {
   const Result<Nonce> nonce = read_nonce(*heard);
   if (!nonce) return nonce.error();
   const Admission admission = connection_admission(port->admission, call.nonce, *nonce);
-  admit(admission);
-  return Contact{std::move(conversation), admission};
+  under_way.admit(admission);
+  return Contact{std::move(conversation), admission, std::move(under_way)};
 }
 
 Result<Bytes> Connections::hear_answer(Conversation& conversation, const Identity& server,
@@ -124,24 +126,25 @@ Result<Bytes> Connections::hear_answer(Conversation& conversation, const Identit
 
 Result<Connections::Contact> Connections::meet(const Identity& leader,
                                                const core::GlobalId& about) {
+  Acquaintances::UnderWay under_way(acquaintances_);
   Conversation conversation = converse(leader, tag_of(about[0] ^ about[1]));
   if (outside_.self() < leader) {
     const Admission admission = fresh_admission();
-    admit(admission);
+    under_way.admit(admission);
     HAWSER_TRY(conversation.send(write(Notice{.code = 0,
                                               .admission = admission.id,
-                                              .key = seal_for(leader, admission),
+                                              .key = acquaintances_.seal_for(leader, admission),
                                               .directory = {}})));
-    return Contact{std::move(conversation), admission};
+    return Contact{std::move(conversation), admission, std::move(under_way)};
   }
   const Result<Bytes> bytes = conversation.receive();
   if (!bytes) return bytes.error();
   const Result<Notice> notice = read_notice(*bytes);
   const Result<Admission> admission =
-      notice ? unsealed(*notice) : Result<Admission>(notice.error());
+      notice ? acquaintances_.unsealed(*notice) : Result<Admission>(notice.error());
   if (admission) {
-    admit(*admission);
-    return Contact{std::move(conversation), *admission};
+    under_way.admit(*admission);
+    return Contact{std::move(conversation), *admission, std::move(under_way)};
   }
   // The other leader waits for our directory.
   HAWSER_TRY(conversation.send(write(Directory{.code = admission.error().code(), .members = {}})));
@@ -201,13 +204,6 @@ Result<std::vector<Member>> Connections::gather(Comm& local, int root) {
   return members;
 }
 
-SealedKey Connections::seal_for(const Identity& member, const Admission& admission) {
-  const p2p::LaneLock lock(engine_);
-  const Admission* const shared = outside_.keys().for_peer(member);
-  return shared == nullptr ? seal(admission.key, 0, outside_.job_key(), fresh_nonce())
-                           : seal(admission.key, shared->id, shared->key, fresh_nonce());
-}
-
 /// Whatever has happened, all hear of it.
 Result<void> Connections::notify(Comm& local, const Result<Bytes>& directory,
                                  const Contact* contact) {
@@ -217,7 +213,7 @@ Result<void> Connections::notify(Comm& local, const Result<Bytes>& directory,
     Notice notice;
     if (directory) {
       notice.admission = contact->admission.id;
-      notice.key = seal_for(local.group().member(rank), contact->admission);
+      notice.key = acquaintances_.seal_for(local.group().member(rank), contact->admission);
       notice.directory = *directory;
     } else {
       notice.code = directory.error().code();
@@ -236,36 +232,10 @@ Result<void> Connections::hear_notice(Comm& local, int root) {
   if (notice->code != 0) return root_failed(notice->code, root);
   const Result<Directory> theirs = read_directory(notice->directory);
   if (!theirs) return theirs.error();
-  const Result<Admission> admission = unsealed(*notice);
+  const Result<Admission> admission = acquaintances_.unsealed(*notice);
   if (!admission) return admission.error();
-  admit(*admission);
-  introduce(theirs->members, *admission);
+  acquaintances_.entrust(theirs->members, *admission);
   return {};
-}
-
-Result<Admission> Connections::unsealed(const Notice& notice) {
-  const p2p::LaneLock lock(engine_);
-  const JobKey* const sealing =
-      notice.key.under == 0 ? &outside_.job_key() : outside_.keys().find(notice.key.under);
-  if (sealing != nullptr) return Admission{notice.admission, unseal(notice.key, *sealing)};
-  return Error(ErrorClass::intern,
-               "a leader sealed the key of a connection under one that this process does not have");
-}
-
-void Connections::admit(const Admission& admission) {
-  const p2p::LaneLock lock(engine_);
-  outside_.keys().admit(admission);
-}
-
-void Connections::introduce(const std::vector<Member>& members, const Admission& admission) {
-  for (const Member& member : members) introduce(member, admission);
-}
-
-void Connections::introduce(const Member& member, const Admission& admission) {
-  if (member.identity.job == outside_.self().job) return;
-  const p2p::LaneLock lock(engine_);
-  outside_.addresses().enter(member.identity, member.addresses);
-  outside_.keys().assign(member.identity, admission);
 }
 
 // Collective.
@@ -273,6 +243,7 @@ void Connections::introduce(const Member& member, const Admission& admission) {
 Result<Ref<Comm>> Connections::accept(Result<std::string> port, Comm& local, int root,
                                       const Despair& despair) {
   HAWSER_TRY(check_arguments(local, root));
+  forget_ended();
   Result<std::vector<Member>> ours = gather(local, root);
   if (local.rank() != root)
     return unite(local, root, std::move(ours), Error(ErrorClass::other, "not the root"));
@@ -282,6 +253,7 @@ Result<Ref<Comm>> Connections::accept(Result<std::string> port, Comm& local, int
 
 Result<Ref<Comm>> Connections::connect(std::string_view port, Comm& local, int root) {
   HAWSER_TRY(check_arguments(local, root));
+  forget_ended();
   Result<std::vector<Member>> ours = gather(local, root);
   if (local.rank() != root)
     return unite(local, root, std::move(ours), Error(ErrorClass::other, "not the root"));
@@ -302,6 +274,7 @@ Result<Ref<Comm>> Connections::intercomm_create(Comm& local, int leader, Comm* p
 Result<Ref<Comm>> Connections::unite(Comm& local, int root, Result<std::vector<Member>> ours,
                                      Result<Contact> contact) {
   if (local.rank() != root) {
+    const Acquaintances::UnderWay under_way(acquaintances_);
     const Result<void> noticed = hear_notice(local, root);
     if (!ours) return ours.take_error();
     if (!noticed) return noticed.error();
@@ -312,7 +285,7 @@ Result<Ref<Comm>> Connections::unite(Comm& local, int root, Result<std::vector<M
   const Result<void> told = notify(local, theirs, contact ? &*contact : nullptr);
   if (!theirs) return theirs.take_error();
   if (!told) return told.error();
-  introduce(read_directory(*theirs)->members, contact->admission);
+  acquaintances_.entrust(read_directory(*theirs)->members, contact->admission);
   return comms_.connect(local, root, contact->conversation.bridge());
 }
 

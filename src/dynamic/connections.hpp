@@ -23,6 +23,7 @@
 #include <string_view>
 
 #include "comm_ops/comm_factory.hpp"
+#include "dynamic/acquaintances.hpp"
 #include "dynamic/conversation.hpp"
 #include "dynamic/outside.hpp"
 #include "dynamic/ports.hpp"
@@ -36,6 +37,7 @@ class Connections {
         comms_(comms),
         outside_(outside),
         ports_(engine, outside),
+        acquaintances_(engine, outside),
         errhandler_(base::make_ref<core::Errhandler>(core::ErrhandlerKind::errors_return)) {}
 
   [[nodiscard]] Ports& ports() { return ports_; }
@@ -59,6 +61,7 @@ class Connections {
   struct Contact {
     Conversation conversation;
     Admission admission;  // of the connection
+    Acquaintances::UnderWay under_way;
   };
 
   Result<Ref<Comm>> unite(Comm& local, int root, Result<std::vector<Member>> ours,
@@ -79,17 +82,14 @@ class Connections {
                                  const Result<std::vector<Member>>& ours);
   Result<void> notify(Comm& local, const Result<Bytes>& directory, const Contact* contact);
   Result<void> hear_notice(Comm& local, int root);
-  /// MEMBERS of another job are talked to, and let in, under ADMISSION.
-  void introduce(const std::vector<Member>& members, const Admission& admission);
-  void introduce(const Member& member, const Admission& admission);
-  void admit(const Admission& admission);
-  [[nodiscard]] SealedKey seal_for(const Identity& member, const Admission& admission);
-  Result<Admission> unsealed(const Notice& notice);
+  /// Before a connection begins: those of earlier ones that have ended.
+  void forget_ended() { acquaintances_.forget_ended(ports_.callers()); }
 
   p2p::Engine& engine_;
   comm_ops::CommFactory& comms_;
   Outside& outside_;
   Ports ports_;
+  Acquaintances acquaintances_;
   const Ref<core::Errhandler> errhandler_;  // of what no user sees
 };
 

@@ -4,7 +4,9 @@
 // used under it.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <unordered_set>
 
 #include "bootstrap/spawn.hpp"
 #include "dynamic/wire.hpp"
@@ -22,6 +24,12 @@ class Outside {
   virtual Result<Addresses> open() = 0;
   virtual bootstrap::AddressBook& addresses() = 0;
   virtual bootstrap::Keyring& keys() = 0;
+  /// Members of communicators of this process, that are of other jobs.
+  [[nodiscard]] virtual std::unordered_set<Identity> members() const = 0;
+  /// It has exchanged something with PROCESS, and remembers how much.
+  [[nodiscard]] virtual bool is_talked_to(const Identity& process) const = 0;
+  /// See EndpointTable::forget_ended().
+  virtual void forget_ended(const std::function<bool(const Identity&)>& is_needed) = 0;
   /// See Bootstrap::spawn().
   virtual Result<std::unique_ptr<bootstrap::Spawning>> spawn(
       const bootstrap::SpawnRequest& request) = 0;

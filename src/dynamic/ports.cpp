@@ -67,6 +67,14 @@ Result<std::optional<Ports::Incoming>> Ports::next_call(std::string_view name) {
   return std::optional<Incoming>(std::move(incoming));
 }
 
+std::vector<Identity> Ports::callers() {
+  const p2p::LaneLock lock(engine_);
+  std::vector<Identity> callers;
+  for (const auto& [name, open] : open_)
+    for (const Call& call : open.calls) callers.push_back(call.caller.identity);
+  return callers;
+}
+
 Result<void> Ports::ring(const Identity& server, const Call& call) {
   const p2p::LaneLock lock(engine_);
   own_calls_.emplace(call.nonce, false);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dynamic/outside.hpp"
 #include "dynamic/port.hpp"
@@ -42,6 +43,9 @@ class Ports {
   /// Who has called at NAME and was not taken yet, the first of them; nothing if nobody has.
   /// MPI_ERR_PORT as close().
   Result<std::optional<Incoming>> next_call(std::string_view name);
+
+  /// Who waits at any port of this process.
+  [[nodiscard]] std::vector<Identity> callers();
 
   /// CALL at SERVER, which this process has been told of. To be ended by hang_up().
   Result<void> ring(const Identity& server, const Call& call);

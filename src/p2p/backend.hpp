@@ -128,8 +128,8 @@ enum class Taken : std::uint8_t {
 };
 
 /// Whose business a message is that is not matched (an active message).
-enum class ActiveClass : std::uint32_t { revocation, agreement, call, refusal };
-inline constexpr std::size_t active_class_count = 4;
+enum class ActiveClass : std::uint32_t { revocation, agreement, call, refusal, death };
+inline constexpr std::size_t active_class_count = 5;
 
 /// Which messages of a communicator are of no use any more.
 enum class Refusal : std::uint8_t { collectives, everything };
@@ -184,6 +184,8 @@ class Backend {
   virtual void set_departure_handler(const DepartureHandler& /*handler*/) {}
   /// Nothing will be heard of PROCESS any more.
   [[nodiscard]] virtual bool is_gone(const Identity& /*process*/) const { return false; }
+  /// PROCESS, of this job, has died, as TELLER says.
+  virtual void declare_dead(const Identity& /*process*/, const Identity& /*teller*/) {}
   /// Of communicators that were revoked, or damaged by a death, and have these CONTEXTS: ends the
   /// receives that are posted there, and refuses what has come or comes. Sends end when their
   /// receivers have taken or refused them.

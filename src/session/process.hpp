@@ -140,6 +140,15 @@ class Process final : private comm_ops::Locality, private dynamic::Outside {
   Result<bootstrap::Addresses> open() override;
   bootstrap::AddressBook& addresses() override { return addresses_; }
   bootstrap::Keyring& keys() override { return keys_; }
+  [[nodiscard]] std::unordered_set<base::Identity> members() const override {
+    return registry_->members_beyond(self().job);
+  }
+  [[nodiscard]] bool is_talked_to(const base::Identity& process) const override {
+    return endpoints_.find(process) != nullptr;
+  }
+  void forget_ended(const std::function<bool(const base::Identity&)>& is_needed) override {
+    endpoints_.forget_ended(is_needed);
+  }
   Result<std::unique_ptr<bootstrap::Spawning>> spawn(
       const bootstrap::SpawnRequest& request) override {
     return bootstrap().spawn(request);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "tool/performance_variables.hpp"
@@ -10,12 +11,18 @@ namespace hawser::tool {
 
 namespace {
 
-void add_peer(const channel::Endpoint& endpoint, std::vector<PeerTraffic>& peers) {
+std::string job_of(const base::Identity& peer, const base::Identity& self) {
+  if (peer.job == self.job) return {};
+  return peer.job == 0 ? ended_jobs : job_text(peer.job);
+}
+
+void add_peer(const channel::Endpoint& endpoint, Statistics& statistics) {
   for (std::size_t i = 0; i < transport::channel_kind_count; ++i) {
     const auto kind = static_cast<transport::ChannelKind>(i);
     if (endpoint.sent(kind).messages == 0 && endpoint.received(kind).messages == 0) continue;
-    peers.push_back({endpoint.identity().index, std::string(transport::channel_name(kind)),
-                     endpoint.sent(kind), endpoint.received(kind)});
+    statistics.peers.push_back(
+        {endpoint.identity().index, std::string(transport::channel_name(kind)), endpoint.sent(kind),
+         endpoint.received(kind), job_of(endpoint.identity(), statistics.self)});
   }
 }
 
@@ -114,9 +121,11 @@ Statistics take_snapshot(session::Process& process, const base::ParameterRegistr
   statistics.job_size = process.placement().size;
   statistics.elapsed_ns = elapsed_ns;
   process.endpoints().for_each(
-      [&](const channel::Endpoint& endpoint) { add_peer(endpoint, statistics.peers); });
+      [&](const channel::Endpoint& endpoint) { add_peer(endpoint, statistics); });
   std::sort(statistics.peers.begin(), statistics.peers.end(),
-            [](const PeerTraffic& a, const PeerTraffic& b) { return a.peer < b.peer; });
+            [](const PeerTraffic& a, const PeerTraffic& b) {
+              return std::tie(a.of_job, a.peer) < std::tie(b.of_job, b.peer);
+            });
   add_connections(process.endpoints(), statistics);
   add_peer_connections(process, statistics);
   add_rails(process, statistics);

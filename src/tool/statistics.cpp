@@ -12,6 +12,8 @@
 
 namespace hawser::tool {
 
+std::string job_text(std::uint64_t job) { return fmt::format("{:016x}", job); }
+
 Statistics start_statistics() {
   Statistics statistics;
   statistics.version = session::version();

@@ -20,11 +20,16 @@ namespace hawser::tool {
 
 /// What this process and one peer sent each other over one kind of channel.
 struct PeerTraffic {
-  std::uint32_t peer = 0;  // index in the job
+  std::uint32_t peer = 0;  // index in its job
   std::string channel;
   base::ChannelCounters sent;
   base::ChannelCounters received;
+  std::string of_job = {};  // empty: the job of the record
 };
+
+/// What stands as the job of processes of other jobs that have ended and were forgotten, which are
+/// counted together.
+inline constexpr const char* ended_jobs = "ended";
 
 /// The dedicated channels of one kind that this process asked for, or that serve both directions;
 /// or the connections of a transport that needs one for each peer.
@@ -82,6 +87,8 @@ struct Statistics {
   std::vector<ChangedParameter> parameters;
 };
 
+/// 64 bits as text: readers that keep numbers as doubles would round them.
+std::string job_text(std::uint64_t job);
 /// Version, host and pid of this process; the rest is empty.
 Statistics start_statistics();
 std::vector<ChangedParameter> changed_parameters(const base::ParameterRegistry& registry);

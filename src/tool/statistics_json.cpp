@@ -16,9 +16,6 @@ using base::Result;
 using base::SizeHistogram;
 using Json = nlohmann::ordered_json;
 
-/// 64 bits as text: readers that keep numbers as doubles would round them.
-std::string job_text(std::uint64_t job) { return fmt::format("{:016x}", job); }
-
 Json write_peers(const std::vector<PeerTraffic>& peers) {
   Json list = Json::array();
   for (const PeerTraffic& traffic : peers) {
@@ -28,6 +25,7 @@ Json write_peers(const std::vector<PeerTraffic>& peers) {
                     {"bytes_sent", traffic.sent.bytes},
                     {"messages_received", traffic.received.messages},
                     {"bytes_received", traffic.received.bytes}});
+    if (!traffic.of_job.empty()) list.back()["of_job"] = traffic.of_job;
   }
   return list;
 }
@@ -108,7 +106,8 @@ std::vector<PeerTraffic> read_peers(const Json& list) {
     peers.push_back({entry.at("peer"),
                      entry.at("channel"),
                      {entry.at("messages_sent"), entry.at("bytes_sent")},
-                     {entry.at("messages_received"), entry.at("bytes_received")}});
+                     {entry.at("messages_received"), entry.at("bytes_received")},
+                     entry.value("of_job", std::string())});
   }
   return peers;
 }

@@ -430,6 +430,8 @@ class Transport {
   /// A link to PEER, who published ADDRESS; connects in the background, frames have to wait until
   /// it has channels.
   virtual Result<Link*> connect(const Identity& peer, std::span<const std::byte> address) = 0;
+  /// PEER, of another job, has ended, and its link with it, which the layer above has abandoned.
+  virtual void forget(const Identity& /*peer*/) {}
   /// Polls; true if anything happened.
   virtual bool progress() = 0;
   /// No committed frame or control message of ours is still on this side, but for peers that are

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/multirank/check.hpp"
+#include "tests/multirank/tool_checks.hpp"
 
 namespace {
 
@@ -76,6 +77,33 @@ void spawn(char** argv) {
     use(inter, false);
     MPI_Comm_disconnect(&inter);
   }
+}
+
+std::uint64_t bytes_for_peers() {
+  return multirank::Counter("ledger.endpoints.current_bytes", MPI_T_PVAR_CLASS_LEVEL).read();
+}
+
+/// One child after another, each of which ends: what is known of them does not pile up.
+void outlive_children(char** argv) {
+  constexpr int rounds = 10;
+  int provided = 0;
+  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+  char* arguments[] = {const_cast<char*>("child"), const_cast<char*>("two words"), nullptr};
+  std::vector<std::uint64_t> bytes{bytes_for_peers()};
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Comm inter = MPI_COMM_NULL;
+    MPI_Comm_spawn(argv[0], arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                   MPI_ERRCODES_IGNORE);
+    use(inter, false);
+    bytes.push_back(bytes_for_peers());
+    MPI_Comm_disconnect(&inter);
+  }
+  const std::uint64_t one = bytes[1] - bytes[0];
+  check(one > 0, "a child costs no memory, says the ledger");
+  // The one before may not have ended yet; others of this job cost something once.
+  const std::uint64_t most = bytes[2] + 2 * one;
+  check(bytes.back() <= most, "what is known of children that have ended piles up");
+  MPI_T_finalize();
 }
 
 void spawn_multiple(char** argv) {
@@ -325,6 +353,7 @@ void run(int argc, char** argv) {
   if (what == "family") return be_called_by_children(argv);
   if (what == "refused") return be_refused(argv);
   if (what == "spawn") return spawn(argv);
+  if (what == "outlive") return outlive_children(argv);
   if (what == "spawn_multiple") return spawn_multiple(argv);
   if (what == "spawn_in_vain") return spawn_in_vain({argv + 2, argv + argc});
   if (what == "serve") return serve(word, argc > 3 ? std::atoi(argv[3]) : 1);

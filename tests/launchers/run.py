@@ -51,6 +51,7 @@ NOT_OFFERED = [("refused", "")]
 # Of tests/fault/mitigation, by what ranks of one host talk by.
 DEATHS = [("acknowledge", "shm"), ("shrink_twice", "shm"), ("die_in_collectives", "shm"),
           ("die_in_collectives", "tcp")]
+DEATHS_ON_TWO_NODES = [("acknowledge", "shm,tcp"), ("die_in_collectives", "tcp")]
 
 
 class Missing(Exception):
@@ -115,6 +116,8 @@ def srun(cluster, mpi, nodes=1, network=""):
                     cluster.environment | NETWORKS.get(network, {}))
 
 
+
+
 class Results:
     def __init__(self):
         self.counts = collections.Counter()
@@ -173,14 +176,14 @@ def check_dynamic(launcher, build, results):
                     f"exit code {code}: {output}" if wrong else None)
 
 
-def check_deaths(launcher, build, results):
+def check_deaths(launcher, build, results, deaths=DEATHS):
     """Ranks die, the others go on. What they say is read from a file, since launchers may print no
     more of a job of which a rank has died, and its exit code tells of the death."""
     if launcher.going_on is None:
         return
     command = [launcher.command[0], *launcher.going_on, *launcher.command[1:]]
     program = str(build / "tests/fault/mitigation/mitigation_calls")
-    for case, transport in DEATHS:
+    for case, transport in deaths:
         with tempfile.NamedTemporaryFile("r", prefix="hawser-") as said:
             environment = launcher.environment | {"HAWSER_TRANSPORT": transport,
                                                   "HAWSER_TCP_TIMEOUT_S": "2"}
@@ -226,6 +229,15 @@ def wait_for_port(server, port):
             return
         time.sleep(0.02)
     raise RuntimeError(f"{server.args[0]} does not answer at port {port}")
+
+
+def check_deaths_slurm(cluster, build, results):
+    results.skip("slurm-pmix", "Slurm's PMIx plugin ends a step of which a process has died")
+    for nodes, deaths in ((1, DEATHS), (2, DEATHS_ON_TWO_NODES)):
+        launcher = Launcher("slurm-pmi2", ["srun", "--mpi=pmi2", f"-N{nodes}", "--overcommit", "-n"],
+                            cluster.environment,
+                            going_on=["--no-kill", "--kill-on-bad-exit=0", "--wait=0"])
+        check_deaths(launcher, build, results, deaths)
 
 
 def check_dynamic_slurm(cluster, build, results):
@@ -298,6 +310,7 @@ def check_slurm(arguments, programs, results):
             for network in NETWORKS:
                 launcher = srun(cluster, mpi, nodes=2, network=network)
                 check_programs(launcher, arguments.build, ON_TWO_NODES, results)
+        check_deaths_slurm(cluster, arguments.build, results)
         check_dynamic_slurm(cluster, arguments.build, results)
         check_lone_srun(cluster, arguments.build, results)
 

@@ -32,14 +32,23 @@ struct Traffic {
   ChannelCounters received;
 
   void add(const PeerTraffic& traffic) {
-    sent.messages += traffic.sent.messages;
-    sent.bytes += traffic.sent.bytes;
-    received.messages += traffic.received.messages;
-    received.bytes += traffic.received.bytes;
+    sent.add(traffic.sent);
+    received.add(traffic.received);
   }
   [[nodiscard]] std::uint64_t messages() const { return sent.messages + received.messages; }
   [[nodiscard]] std::uint64_t bytes() const { return sent.bytes + received.bytes; }
 };
+
+/// A peer: the job that it is of, if that is another one, and its index there.
+using Peer = std::pair<std::string, std::uint32_t>;
+
+Peer peer_of(const PeerTraffic& traffic) { return {traffic.of_job, traffic.peer}; }
+
+std::string text_of(const Peer& peer) {
+  const auto& [job, index] = peer;
+  if (job == tool::ended_jobs) return "others that have ended";
+  return job.empty() ? fmt::format("{}", index) : fmt::format("{} of job {}", index, job);
+}
 
 std::string number(std::uint64_t value) { return fmt::format("{}", value); }
 
@@ -62,11 +71,11 @@ std::string channel_section(const Records& job) {
   std::map<std::string, Traffic> totals;
   Traffic all;
   for (const Statistics& record : job) {
-    std::map<std::string, std::pair<Traffic, std::set<std::uint32_t>>> channels;
+    std::map<std::string, std::pair<Traffic, std::set<Peer>>> channels;
     for (const PeerTraffic& traffic : record.peers) {
       auto& [sum, peers] = channels[traffic.channel];
       sum.add(traffic);
-      peers.insert(traffic.peer);
+      peers.insert(peer_of(traffic));
       totals[traffic.channel].add(traffic);
       all.add(traffic);
     }
@@ -84,9 +93,9 @@ std::string channel_section(const Records& job) {
 }
 
 std::string top_peers(const Statistics& record) {
-  std::map<std::uint32_t, Traffic> by_peer;
-  for (const PeerTraffic& traffic : record.peers) by_peer[traffic.peer].add(traffic);
-  std::vector<std::pair<std::uint32_t, Traffic>> peers(by_peer.begin(), by_peer.end());
+  std::map<Peer, Traffic> by_peer;
+  for (const PeerTraffic& traffic : record.peers) by_peer[peer_of(traffic)].add(traffic);
+  std::vector<std::pair<Peer, Traffic>> peers(by_peer.begin(), by_peer.end());
   std::stable_sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
     return std::pair(a.second.bytes(), a.second.messages()) >
            std::pair(b.second.bytes(), b.second.messages());
@@ -94,7 +103,7 @@ std::string top_peers(const Statistics& record) {
   std::string text;
   for (std::size_t i = 0; i < std::min(peers.size(), top_peers_max); ++i) {
     const auto& [peer, traffic] = peers[i];
-    text += fmt::format("{}{} ({}, {})", i == 0 ? "" : "; ", peer,
+    text += fmt::format("{}{} ({}, {})", i == 0 ? "" : "; ", text_of(peer),
                         format_count(traffic.messages(), "message"), format_bytes(traffic.bytes()));
   }
   if (peers.size() > top_peers_max) text += fmt::format("; {} more", peers.size() - top_peers_max);

@@ -37,9 +37,10 @@ struct Assurance {
   /// Attempts to have our last frame acknowledged by a peer whose last frame we have.
   static constexpr std::uint32_t parting_attempts_max = 5;
 
+  /// SETTINGS are borrowed.
   Assurance(const AssuranceSettings& settings, Timers& when, memory::Ledger& ledger)
-      : receive_window(settings.window_frames),
-        timers(when),
+      : timers(when),
+        receive_window(settings.window_frames),
         window(settings.window),
         acknowledger({std::min(settings.acknowledger.frames, std::max(1U, window_share(settings))),
                       settings.acknowledger.delay_ns}),
@@ -49,15 +50,15 @@ struct Assurance {
     return std::min(settings.window_frames, settings.window.frames_initial) / 2;
   }
 
-  const std::uint32_t receive_window;  // frames that the peer may have on its way
   Timers& timers;
+  const std::uint32_t receive_window;  // frames that the peer may have on its way
   TimerState timer_state;
+  std::uint8_t heard_by = 0;             // rails, one bit each, since we last acknowledged
+  bool has_parted = false;               // our last frame has left
   delivery::SendWindow window;           // of what we send
   delivery::Acknowledger acknowledger;   // of what we receive
   FrameCopies copies;                    // of what is on its way and its channel does not keep
   std::optional<std::uint32_t> damaged;  // the number that a frame had which was of no use
-  std::uint8_t heard_by = 0;             // rails, one bit each, since we last acknowledged
-  bool has_parted = false;               // our last frame has left
   bool peer_has_parted = false;          // its last frame has come
 
   /// The peer has said good-bye, and answers no more.

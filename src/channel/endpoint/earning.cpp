@@ -1,7 +1,6 @@
 // The part of EndpointTable that deals with earned channels: who asks for one, who grants it, and
 // who gives it back when somebody else finds no slot.
 #include <algorithm>
-#include <utility>
 
 #include "channel/endpoint/endpoint_table.hpp"
 
@@ -21,8 +20,7 @@ bool EndpointTable::on_channel_asked(Link& link, ChannelKind kind) {
   if (endpoint.lost_ || link.is_beside) return false;
   Slots<Endpoint>& granted = slots_.granted(kind);
   // One slot for all rails. What we asked for by one is there by another.
-  const bool is_expected =
-      is_mutual(kind) && std::exchange(endpoint.earning(kind).is_reserved, false);
+  const bool is_expected = is_mutual(kind) && endpoint.release_reserved(kind);
   const bool is_held = !is_expected && endpoint.rails_ && granted.is_held_by(endpoint);
   if (is_expected || (is_held ? slots_.has_memory() : slots_.reserve(granted))) {
     if (!is_held) granted.hold(endpoint);
@@ -89,23 +87,22 @@ void EndpointTable::on_channels_changed(Link& link) {
 
 void EndpointTable::settle_slots(Endpoint& endpoint, ChannelKind kind) {
   Slots<Endpoint>& asked = slots_.asked(kind);
-  bool& is_reserved = endpoint.earning(kind).is_reserved;
   const auto has = [&](const Link& link) { return link.channels().has(kind); };
   const auto takes = [&](const Link& link) { return link.taken.has(kind); };
-  if (is_reserved && endpoint.any_link(has)) {
+  if (endpoint.reserved_.has(kind) && endpoint.any_link(has)) {
     asked.hold(endpoint);
-    is_reserved = false;
+    endpoint.reserved_.remove(kind);
   }
   if (endpoint.any_link(takes)) return;
   asked.let_go(endpoint);
-  if (std::exchange(is_reserved, false)) asked.release();
+  if (endpoint.release_reserved(kind)) asked.release();
 }
 
 void EndpointTable::forget_channel(Endpoint& endpoint, Link& link, ChannelKind kind) {
   link.asked.remove(kind);
   link.taken.remove(kind);
   settle_slots(endpoint, kind);
-  endpoint.earning(kind).from_messages = endpoint.messages_ + review_messages;
+  endpoint.earns_from(kind) = endpoint.messages_ + review_messages;
 }
 
 void EndpointTable::on_channel_refused(Link& link, ChannelKind kind) {
@@ -113,7 +110,7 @@ void EndpointTable::on_channel_refused(Link& link, ChannelKind kind) {
   Endpoint& endpoint = endpoint_of(link);
   if (!link.asked.has(kind)) return;  // we have granted the peer the same
   forget_channel(endpoint, link, kind);
-  endpoint.earning(kind).from_messages = endpoint.messages_ + refused_messages;
+  endpoint.earns_from(kind) = endpoint.messages_ + refused_messages;
   apply_policy(endpoint);
 }
 
@@ -137,19 +134,19 @@ void EndpointTable::on_channel_recalled(Link& link, ChannelKind kind) {
 
 void EndpointTable::earn(Endpoint& endpoint, ChannelKind kind) {
   if (!earns_) return;
-  const Endpoint::Earning& earning = endpoint.earning(kind);
   const Link& link = *endpoint.link_;
   if (has_rails_ && is_mutual(kind) && link.channels().has(kind)) earn_further(endpoint, kind);
   if (link.channels().has(kind) || link.taken.has(kind)) return;
   const bool is_crowded_out = link.crowded_out().has(kind);
   if (!link.earnable().has(kind) && !is_crowded_out) return;
   // Another rail has what can't be on two.
-  if (!is_mutual(kind) && (earning.is_reserved || slots_.asked(kind).is_held_by(endpoint))) return;
+  if (!is_mutual(kind) && (endpoint.reserved_.has(kind) || slots_.asked(kind).is_held_by(endpoint)))
+    return;
   const bool is_given = is_mutual(kind) && asks_at_start(endpoint);
   const std::uint64_t earned_at =
       is_given ? 0
                : std::max(environment_.policy->earned_at(kind, endpoint.same_host_),
-                          earning.from_messages);
+                          endpoint.earns_from(kind));
   if (endpoint.messages_ < earned_at) {
     endpoint.look_again_at(earned_at);
   } else if (is_crowded_out) {
@@ -161,15 +158,15 @@ void EndpointTable::earn(Endpoint& endpoint, ChannelKind kind) {
 
 /// Nobody is asked anything: that it is earnable again is told.
 void EndpointTable::press_for_room(Endpoint& endpoint, ChannelKind kind) {
-  endpoint.earning(kind).from_messages = endpoint.messages_ + review_messages;
-  endpoint.look_again_at(endpoint.earning(kind).from_messages);
+  endpoint.earns_from(kind) = endpoint.messages_ + review_messages;
+  endpoint.look_again_at(endpoint.earns_from(kind));
   turn_away(kind);
 }
 
 /// The link in use has a channel of KIND: the other rails shall have it as well.
 void EndpointTable::earn_further(Endpoint& endpoint, ChannelKind kind) {
   connect_rails(endpoint);
-  const std::uint64_t from_messages = endpoint.earning(kind).from_messages;
+  const std::uint64_t from_messages = endpoint.earns_from(kind);
   if (endpoint.messages_ < from_messages) {
     endpoint.look_again_at(from_messages);
     return;
@@ -183,14 +180,13 @@ void EndpointTable::earn_further(Endpoint& endpoint, ChannelKind kind) {
 
 void EndpointTable::ask(Endpoint& endpoint, Link& link, ChannelKind kind) {
   Slots<Endpoint>& asked = slots_.asked(kind);
-  bool& is_reserved = endpoint.earning(kind).is_reserved;
   // The slot is reserved before asking, so that the limit is never passed. One is for all rails.
-  const bool has_slot = is_reserved || asked.is_held_by(endpoint);
+  const bool has_slot = endpoint.reserved_.has(kind) || asked.is_held_by(endpoint);
   if (has_slot ? !slots_.has_memory() : !reserve(kind)) {
     endpoint.look_again_at(endpoint.messages_ + review_messages);
     return;
   }
-  is_reserved |= !has_slot;
+  if (!has_slot) endpoint.reserved_.add(kind);
   if (link.ask(kind)) {
     link.asked.add(kind);
     link.taken.add(kind);
@@ -232,7 +228,7 @@ bool EndpointTable::give_back(Endpoint& endpoint, Link& link, ChannelKind kind) 
   if (!link.channels().has(kind) || !endpoint.can_do_without(kind) || !link.give_back(kind))
     return false;
   if (!is_mutual(kind)) forget_channel(endpoint, link, kind);
-  endpoint.earning(kind).from_messages = endpoint.messages_ + review_messages;
+  endpoint.earns_from(kind) = endpoint.messages_ + review_messages;
   return true;
 }
 

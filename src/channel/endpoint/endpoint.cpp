@@ -14,6 +14,23 @@ Endpoint::~Endpoint() {
     ledger_.refund(memory::Account::sender_fifo, fifo_[i].bytes);
 }
 
+void Endpoint::absorb(const Endpoint& other) {
+  for (std::size_t i = 0; i < transport::channel_kind_count; ++i) {
+    const auto kind = static_cast<ChannelKind>(i);
+    if (other.sent(kind).messages == 0 && other.received(kind).messages == 0) continue;
+    counts_.of(kind).sent.add(other.sent(kind));
+    counts_.of(kind).received.add(other.received(kind));
+  }
+  messages_ += other.messages_;
+  failed_checksum_ += other.failed_checksum_;
+  absorbed_sent_again_ += other.sent_again();
+}
+
+std::size_t Endpoint::footprint_bytes() const {
+  return sizeof(Endpoint) + (assurance_ ? sizeof(Assurance) : 0) + (rails_ ? sizeof(Rails) : 0) +
+         counts_.all().size_bytes();
+}
+
 std::byte* Endpoint::enqueue(std::size_t frame_bytes) {
   HAWSER_ASSERT(frame_bytes <= frame_bytes_guaranteed);
   ledger_.charge(memory::Account::sender_fifo, frame_bytes);

@@ -68,6 +68,8 @@ class FrameHandler {
   virtual void on_lost(Endpoint& endpoint) = 0;
   /// PROCESS, which has no endpoint, has taken its leave and ended.
   virtual void on_ended(const Identity& /*process*/) {}
+  /// ENDPOINT, which was lost, ends after this.
+  virtual void on_forgotten(Endpoint& /*endpoint*/) {}
   /// See Sink::on_operation_done.
   virtual void on_operation_done(Endpoint& peer, std::uint64_t token, bool was_done) = 0;
   /// See Sink::on_clearance.
@@ -81,8 +83,8 @@ class Endpoint {
  public:
   Endpoint(const Identity& identity, bool same_host, memory::Ledger& ledger)
       : identity_(identity),
-        same_host_(same_host),
         ledger_(ledger),
+        same_host_(same_host),
         reorder_(ledger),
         counts_(ledger) {}
   ~Endpoint();
@@ -92,16 +94,20 @@ class Endpoint {
   [[nodiscard]] const Identity& identity() const { return identity_; }
   [[nodiscard]] bool is_open() const { return table_ != nullptr; }
   [[nodiscard]] bool is_lost() const { return lost_; }
-  [[nodiscard]] const std::string& loss() const { return loss_; }
+  /// Why, once it is lost.
+  [[nodiscard]] const std::string& loss() const { return *loss_; }
   /// It is lost, and had finalised MPI before.
   [[nodiscard]] bool took_leave() const { return took_leave_; }
   /// The peer has finalised MPI, and reads nothing unless it initialises it again.
   [[nodiscard]] bool is_away() const {
     return (link_ != nullptr && link_->is_away()) || (assurance_ && assurance_->is_peer_gone());
   }
+  /// The peer has ended, as far as the channels tell: it is lost, or has left and is not connected
+  /// any more.
+  [[nodiscard]] bool is_over() const { return lost_ || (is_away() && !is_open()); }
   /// What we sent has arrived, and the peer knows of all that it sent; or nobody is there.
   [[nodiscard]] bool is_settled() const {
-    return !assurance_ || assurance_->is_settled() || lost_ || is_away();
+    return !assurance_ || assurance_->is_settled() || lost_ || is_away() || is_courtesy();
   }
 
   /// The channel that the policy gives to a message of BYTES; the endpoint must be open.
@@ -144,6 +150,14 @@ class Endpoint {
     std::byte* frame = enqueue(frame_bytes);
     write_unnumbered_prefix(frame, frame_class);
     fill(frame + sizeof(FramePrefix));
+  }
+  /// The frame that was sent last, or came last, is a courtesy: with whom nothing else was
+  /// exchanged, it may have ended long ago, and is not waited for at the end.
+  void note_courtesy_sent() { ++courtesies_sent_; }
+  void note_courtesy_received() { ++courtesies_received_; }
+  [[nodiscard]] bool is_courtesy() const {
+    return courtesies_sent_ > 0 && reorder_.expected() == courtesies_received_ &&
+           next_sequence_ + fifo_.size() == courtesies_sent_;
   }
   /// MESSAGE shall have its turn (FrameHandler::on_turn) after all that waits now.
   void defer(void* message);
@@ -196,7 +210,7 @@ class Endpoint {
   }
   /// Frames that were sent again for want of an answer.
   [[nodiscard]] std::uint64_t sent_again() const {
-    return assurance_ ? assurance_->window.sent_again() : 0;
+    return absorbed_sent_again_ + (assurance_ ? assurance_->window.sent_again() : 0);
   }
   /// Frames and payload from the peer that failed their checksum.
   [[nodiscard]] std::uint64_t failed_checksum() const { return failed_checksum_; }
@@ -234,11 +248,6 @@ class Endpoint {
  private:
   friend class EndpointTable;
 
-  /// How far it is with one of transport::earned_kinds.
-  struct Earning {
-    std::uint64_t from_messages = 0;  // nothing before, whatever the rules say
-    bool is_reserved = false;         // a slot, which it does not hold yet
-  };
   /// A control frame or a message.
   struct Waiting {
     std::unique_ptr<std::byte[]> frame;
@@ -325,6 +334,11 @@ class Endpoint {
   void drop_sent();
   void on_undelivered(const Link& link, transport::ChannelSet kinds);
 
+  /// Counts what OTHER, which ends, has counted.
+  void absorb(const Endpoint& other);
+  /// What it takes of the ledger's account of endpoints.
+  [[nodiscard]] std::size_t footprint_bytes() const;
+
   // Where there are several links:
   /// Asks by another rail, if the one in use has brought no answer for long.
   void ask_by_another();
@@ -347,7 +361,16 @@ class Endpoint {
       if (Link* const each = rails_->link(number); each != nullptr && each != first) use(*each);
   }
 
-  Earning& earning(ChannelKind kind) { return earnings_.at(transport::earned_index(kind)); }
+  /// Messages before which it earns no channel of KIND, whatever the rules say.
+  std::uint64_t& earns_from(ChannelKind kind) {
+    return earns_from_.at(transport::earned_index(kind));
+  }
+  /// A slot for KIND is reserved, which it does not hold yet: no more, and whether it was.
+  bool release_reserved(ChannelKind kind) {
+    const bool was = reserved_.has(kind);
+    reserved_.remove(kind);
+    return was;
+  }
   /// The policy shall look at this peer again at MESSAGES, if not before.
   void look_again_at(std::uint64_t messages) {
     next_look_messages_ = std::min(next_look_messages_, messages);
@@ -356,7 +379,6 @@ class Endpoint {
   [[nodiscard]] std::uint64_t activity() const;
 
   const Identity identity_;
-  const bool same_host_;
   memory::Ledger& ledger_;
   Link* link_ = nullptr;
   Link* side_link_ = nullptr;
@@ -366,9 +388,13 @@ class Endpoint {
   ChannelKind bulk_channel_ = ChannelKind::shared_queue;
   std::array<std::uint32_t, transport::channel_kind_count> frame_bytes_max_{};  // less a checksum
   std::uint32_t next_sequence_ = 0;
+  std::uint32_t courtesies_sent_ = 0;
+  std::uint32_t courtesies_received_ = 0;
+  transport::ChannelSet reserved_;  // slots that it does not hold yet
   std::uint64_t messages_ = 0;
   std::uint64_t next_look_messages_ = 0;
-  std::array<Earning, transport::earned_kinds.size()> earnings_{};
+  std::array<std::uint64_t, transport::earned_kinds.size()> earns_from_{};
+  const bool same_host_;
   bool has_sought_side_link_ = false;
   bool is_side_link_checked_ = false;
   bool listed_ = false;  // in the table's list of endpoints with frames that wait
@@ -380,8 +406,9 @@ class Endpoint {
   std::unique_ptr<Assurance> assurance_;  // null: the link loses nothing, and nobody asked for it
   std::unique_ptr<Rails> rails_;          // null: there is one link
   std::uint64_t failed_checksum_ = 0;
+  std::uint64_t absorbed_sent_again_ = 0;
   ChannelCounts counts_;
-  std::string loss_;
+  std::unique_ptr<const std::string> loss_;
 };
 
 }  // namespace hawser::channel

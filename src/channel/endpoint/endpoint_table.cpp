@@ -183,6 +183,7 @@ void EndpointTable::arm() {
 
 void EndpointTable::part() {
   for (const auto& [identity, endpoint] : endpoints_) {
+    if (endpoint->is_courtesy()) continue;
     endpoint->part();
     note_waiting(*endpoint);
   }
@@ -190,7 +191,11 @@ void EndpointTable::part() {
 
 bool EndpointTable::is_drained() const {
   const auto is_settled = [](const auto& entry) { return entry.second->is_settled(); };
-  return std::ranges::all_of(waiting_, &Endpoint::is_away) && unresolved_.empty() &&
+  const auto is_not_waited_for = [](const Endpoint* endpoint) {
+    return endpoint->is_away() || endpoint->is_courtesy();
+  };
+  return std::ranges::all_of(waiting_, is_not_waited_for) &&
+         std::ranges::all_of(unresolved_, &Endpoint::is_courtesy) &&
          self_transport_->is_drained() &&
          std::ranges::all_of(transports_, &Transport::is_drained) &&
          std::ranges::all_of(endpoints_, is_settled);
@@ -213,6 +218,28 @@ void EndpointTable::give_frames_back() {
 
 void EndpointTable::for_each(const std::function<void(const Endpoint&)>& visit) const {
   for (const auto& [identity, endpoint] : endpoints_) visit(*endpoint);
+  if (forgotten_) visit(*forgotten_);
+}
+
+void EndpointTable::forget_ended(const std::function<bool(const Identity&)>& is_needed) {
+  std::vector<Endpoint*> ended;
+  for (const auto& [identity, endpoint] : endpoints_)
+    if (identity.job != environment_.self.job && endpoint->is_over() && !is_needed(identity))
+      ended.push_back(endpoint.get());
+  for (Endpoint* const endpoint : ended) forget(*endpoint);
+}
+
+void EndpointTable::forget(Endpoint& endpoint) {
+  lose(endpoint, "its process has ended");
+  handler_->on_forgotten(endpoint);
+  for (Transport* transport : transports_)
+    if (transport->reaches_other_jobs()) transport->forget(endpoint.identity());
+  if (!forgotten_) forgotten_ = std::make_unique<Endpoint>(Identity{}, false, *environment_.ledger);
+  forgotten_->absorb(endpoint);
+  std::erase(waiting_, &endpoint);
+  std::erase(unresolved_, &endpoint);
+  environment_.ledger->refund(memory::Account::endpoints, endpoint.footprint_bytes());
+  endpoints_.erase(Identity(endpoint.identity()));
 }
 
 void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::byte> frame) {
@@ -362,6 +389,8 @@ void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
   if (endpoint.lost_) return;
   endpoint.took_leave_ |= endpoint.is_away();
   endpoint.lost_ = true;
+  endpoint.loss_ = std::make_unique<const std::string>(
+      fmt::format("process {} is not reachable: {}", endpoint.identity_.index, cause));
   endpoint.for_each_link([](Link& link) { link.abandon(); });
   if (Link* const side = std::exchange(endpoint.side_link_, nullptr)) side->abandon();
   endpoint.table_ = nullptr;
@@ -374,7 +403,6 @@ void EndpointTable::lose(Endpoint& endpoint, std::string_view cause) {
     settle_slots(endpoint, kind);
     slots_.granted(kind).let_go(endpoint);
   }
-  endpoint.loss_ = fmt::format("process {} is not reachable: {}", endpoint.identity_.index, cause);
   endpoint.drop_waiting(*handler_);
   endpoint.drop_sent();
   endpoint.reorder_.clear();

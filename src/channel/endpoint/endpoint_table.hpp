@@ -65,6 +65,11 @@ class EndpointTable final : public Sink {
     return process.index < ended_.size() && ended_[process.index] &&
            process.job == environment_.self.job;
   }
+  /// PROCESS, of this job, is gone, for CAUSE.
+  void lose(const Identity& process, std::string_view cause) {
+    if (Endpoint* const known = find(process)) return lose(*known, cause);
+    if (!has_ended(process)) lose(make(process), cause);
+  }
   /// Looks at the policy again for an endpoint that is due: its table, and what it has earned.
   void apply_policy(Endpoint& endpoint);
   /// The policy has changed: its old tables are gone.
@@ -98,11 +103,15 @@ class EndpointTable final : public Sink {
   /// Sends each peer whose link may lose frames a last one: is_drained() waits until they have
   /// come.
   void part();
+  /// Forgets the processes of other jobs that have ended, as far as their channels tell, but for
+  /// those of which IS_NEEDED is true. Not from inside progress().
+  void forget_ended(const std::function<bool(const Identity&)>& is_needed);
   /// Tells all peers that there will be no progress() here until come_back().
   void leave();
   void come_back();
   /// Transports are about to end: nothing is sent again.
   void give_frames_back();
+  /// Last comes one that stands for all that were forgotten, if there were any: of no job.
   void for_each(const std::function<void(const Endpoint&)>& visit) const;
 
   void on_frame(Link& link, ChannelKind kind, std::span<const std::byte> frame) override;
@@ -126,6 +135,7 @@ class EndpointTable final : public Sink {
   /// Finds an address of the peer and connects; false if it has published none yet.
   bool try_connect(Endpoint& endpoint);
   void lose(Endpoint& endpoint, std::string_view cause);
+  void forget(Endpoint& endpoint);
   /// Processes of the job have ended: what they had sent is taken, then they are lost.
   void lose_ended();
   /// The send table that holds for ENDPOINT's channels now.
@@ -193,8 +203,9 @@ class EndpointTable final : public Sink {
   Timers timers_;
   Census census_;
   std::unordered_map<Identity, std::unique_ptr<Endpoint>> endpoints_;
-  std::vector<Endpoint*> unresolved_;  // whose address is not published yet
-  std::vector<Endpoint*> waiting_;     // with frames in their FIFO
+  std::unique_ptr<Endpoint> forgotten_;  // has counted what they have
+  std::vector<Endpoint*> unresolved_;    // whose address is not published yet
+  std::vector<Endpoint*> waiting_;       // with frames in their FIFO
   DedicatedSlots slots_;
   BitFlipper flipper_;
   std::vector<std::byte> flipped_;  // the frame that it has damaged

@@ -211,5 +211,28 @@ TEST(OneRail, WaitsWhileItsConnectionIsMadeAnewAndSendsAgainWhatItLost) {
   EXPECT_TRUE(a.table.is_drained() && b.table.is_drained());
 }
 
+TEST_F(TwoRails, WhoOfAnotherJobHasEndedIsForgottenOnceNobodyNeedsIt) {
+  constexpr Identity stranger{2, 0, 0};
+  const std::int64_t before = a.ledger.current_bytes(memory::Account::endpoints);
+  Endpoint& peer = a.table.find_or_make(stranger);
+  ASSERT_TRUE(peer.is_lost()) << "nobody has told where it is";
+  peer.count_sent(ChannelKind::tcp, 100);
+  send(1);  // to one of the own job
+  a.table.forget_ended([&](const Identity& process) { return process == stranger; });
+  EXPECT_EQ(a.table.find(stranger), &peer);
+  const std::int64_t with = a.ledger.current_bytes(memory::Account::endpoints);
+  a.table.forget_ended([](const Identity&) { return false; });
+  EXPECT_EQ(a.table.find(stranger), nullptr);
+  EXPECT_EQ(a.handler.forgotten, 1);
+  EXPECT_NE(a.table.find(b.bootstrap.placement().self), nullptr);
+  const std::int64_t without = a.ledger.current_bytes(memory::Account::endpoints);
+  EXPECT_LT(without, with);
+  EXPECT_GT(without, before);
+  std::uint64_t bytes = 0;
+  a.table.for_each([&](const Endpoint& each) { bytes += each.sent(ChannelKind::tcp).bytes; });
+  EXPECT_EQ(bytes, 100U) << "what was counted stays";
+  expect_all_arrived();
+}
+
 }  // namespace
 }  // namespace hawser::channel

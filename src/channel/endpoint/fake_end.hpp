@@ -23,11 +23,13 @@ class RecordingHandler final : public FrameHandler {
   }
   bool on_turn(void*) override { return true; }
   void on_lost(Endpoint&) override { ++lost; }
+  void on_forgotten(Endpoint&) override { ++forgotten; }
   void on_operation_done(Endpoint&, std::uint64_t, bool) override {}
   void on_clearance(Endpoint&, std::uint64_t, const transport::Clearance&) override {}
 
   std::vector<std::uint32_t> numbers;
   int lost = 0;
+  int forgotten = 0;
 };
 
 inline Policy policy_of(const PolicySettings& settings) {

@@ -61,6 +61,25 @@ std::vector<Identity> CommRegistry::failed_members(const Comm& comm) const {
   return failed;
 }
 
+void CommRegistry::forget_failure(const Identity& failed) {
+  const std::lock_guard lock(mutex_);
+  std::erase(failures_, failed);
+}
+
+std::unordered_set<Identity> CommRegistry::members_beyond(std::uint64_t job) const {
+  std::unordered_set<Identity> members;
+  const auto add_members = [&](const Group& group) {
+    for (int rank = 0; rank < group.size(); ++rank)
+      if (group.member(rank).job != job) members.insert(group.member(rank));
+  };
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, comm] : comms_) {
+    add_members(comm->group());
+    if (comm->is_inter()) add_members(comm->peer_group());
+  }
+  return members;
+}
+
 CommRegistry::Revoked CommRegistry::carry_out(Comm& comm) {
   comm.note_revocation();
   Revoked revoked{.id = comm.id(), .contexts = contexts_of(comm), .members = {}};

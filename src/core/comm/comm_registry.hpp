@@ -6,7 +6,8 @@
 // Threads:   any. A communicator is touched under the registry's lock only, which its destructor
 //            takes first; note_failure() and revoke() also want the lane lock, for caches of peers.
 // Bounds:    communicators that were revoked before they were made: early_revocations_max, the
-//            oldest is forgotten. The list of failures only grows, by one for each process.
+//            oldest is forgotten. The list of failures grows by one for each
+//            process of this job, and each of another one until that is forgotten.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "core/comm/comm.hpp"
@@ -34,6 +36,11 @@ class CommRegistry {
   std::vector<std::uint32_t> note_failure(const Identity& failed);
   /// The members of COMM, of both sides, that have died, in the order in which that became known.
   [[nodiscard]] std::vector<Identity> failed_members(const Comm& comm) const;
+
+  /// FAILED, whom nobody knows any more, is no failure that will ever concern anybody.
+  void forget_failure(const Identity& failed);
+  /// Who belongs to a communicator, and to another job than JOB.
+  [[nodiscard]] std::unordered_set<Identity> members_beyond(std::uint64_t job) const;
 
   /// What others need to carry out a revocation.
   struct Revoked {

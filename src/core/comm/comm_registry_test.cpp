@@ -35,6 +35,23 @@ TEST_F(Registry, FlagsTheCommunicatorsOfAProcessThatDied) {
   EXPECT_EQ(registry->take_born().damaged, std::vector<std::uint32_t>{12});
 }
 
+TEST_F(Registry, KnowsWhoOfOtherJobsBelongsToACommunicator) {
+  const Ref<Comm> comm = make(10, 0, 3);
+  EXPECT_TRUE(registry->members_beyond(job).empty());
+  EXPECT_EQ(registry->members_beyond(job + 1).size(), 3U);
+  {
+    const Ref<Comm> more = make(11, 2, 3);
+    EXPECT_EQ(registry->members_beyond(job + 1).size(), 5U);
+  }
+  EXPECT_FALSE(registry->members_beyond(job + 1).contains(process(4)));
+}
+
+TEST_F(Registry, AFailureThatWasForgottenConcernsNobody) {
+  registry->note_failure(process(1));
+  registry->forget_failure(process(1));
+  EXPECT_TRUE(make(10, 0, 4)->is_sound());
+}
+
 TEST_F(Registry, TellsFailedMembersInTheOrderOfTheirDeaths) {
   const Ref<Comm> comm = make(10, 0, 4);
   for (const std::uint32_t index : {3U, 9U, 1U}) registry->note_failure(process(index));

@@ -51,8 +51,10 @@ class SendWindow {
     std::uint64_t timeout_ns_max = 1'000'000'000;
   };
 
+  /// SETTINGS, of all windows of a process, are borrowed.
   explicit SendWindow(const Settings& settings, std::uint32_t first = 0)
       : settings_(settings), window_(settings.frames_initial), first_(first) {}
+  explicit SendWindow(Settings&& settings, std::uint32_t first = 0) = delete;
 
   [[nodiscard]] bool has_room() const { return entries_.size() < window_; }
   [[nodiscard]] bool is_empty() const { return entries_.empty(); }
@@ -122,7 +124,7 @@ class SendWindow {
     entry.is_due = false;
   }
 
-  const Settings settings_;
+  const Settings& settings_;
   std::uint32_t window_;
   std::uint32_t first_;                // the number of the oldest entry
   base::GrowingQueue<Entry> entries_;  // by ascending number; the first has not arrived

@@ -23,6 +23,7 @@ Result<void> ActiveMessages::post(const Identity& peer, ActiveClass message_clas
     send_part(endpoint, header, part);
     header.offset += static_cast<std::uint32_t>(part.size());
   } while (header.offset < header.total);
+  if (message_class == ActiveClass::death) endpoint.note_courtesy_sent();
   endpoints_.note_waiting(endpoint);
   return {};
 }
@@ -34,10 +35,12 @@ void ActiveMessages::send_part(channel::Endpoint& to, const wire::ActiveHeader& 
           [&](std::byte* body) { std::ranges::copy(payload, wire::put(body, header)); });
 }
 
-void ActiveMessages::on_frame(const Identity& from, std::span<const std::byte> body) {
+void ActiveMessages::on_frame(channel::Endpoint& from, std::span<const std::byte> body) {
   const std::optional<wire::ActivePart> part = wire::parse_active(body);
   if (!part || part->header.message_class >= active_class_count) return;
-  Message* const message = find_or_begin(from, part->header);
+  if (part->header.message_class == static_cast<std::uint32_t>(ActiveClass::death))
+    from.note_courtesy_received();
+  Message* const message = find_or_begin(from.identity(), part->header);
   if (message == nullptr || message->bytes.size() != part->header.total) return;
   std::ranges::copy(part->payload, message->bytes.begin() + part->header.offset);
   message->received += static_cast<std::uint32_t>(part->payload.size());

@@ -40,7 +40,7 @@ class ActiveMessages {
 
   Result<void> post(const Identity& peer, ActiveClass message_class,
                     std::span<const std::byte> message);
-  void on_frame(const Identity& from, std::span<const std::byte> body);
+  void on_frame(channel::Endpoint& from, std::span<const std::byte> body);
   void on_departure(const Departure& departure);
   /// Hands over what has come; true if there was anything.
   bool hand_over() { return !has_come_ ? false : hand_over_now(); }

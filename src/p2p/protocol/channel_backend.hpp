@@ -86,6 +86,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void set_active_handler(ActiveClass message_class, const ActiveHandler& handler) override {
     active_.set_handler(message_class, handler);
   }
+  void declare_dead(const Identity& process, const Identity& teller) override;
   void set_departure_handler(const DepartureHandler& handler) override {
     active_.set_departure_handler(handler);
   }
@@ -98,6 +99,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   bool on_turn(void* message) override;
   void on_lost(channel::Endpoint& endpoint) override;
   void on_ended(const Identity& process) override;
+  void on_forgotten(channel::Endpoint& endpoint) override;
   void on_operation_done(channel::Endpoint& peer, std::uint64_t token, bool was_done) override;
   void on_clearance(channel::Endpoint& peer, std::uint64_t token,
                     const transport::Clearance& clearance) override;

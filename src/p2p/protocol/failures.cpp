@@ -106,6 +106,10 @@ void ChannelBackend::note_departure(const Departure& departure) {
 
 void ChannelBackend::on_ended(const Identity& process) { note_departure({process, true}); }
 
+void ChannelBackend::declare_dead(const Identity& process, const Identity& teller) {
+  endpoints_.lose(process, fmt::format("process {} says that it has died", teller.index));
+}
+
 bool ChannelBackend::is_gone(const Identity& process) const {
   const auto is_it = [&](const Endpoint* lost) { return lost->identity() == process; };
   return endpoints_.has_ended(process) || std::ranges::any_of(lost_, is_it);

@@ -256,7 +256,7 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const 
       on_refused(from, body);
       return;
     case FrameClass::active:
-      active_.on_frame(from.identity(), body);
+      active_.on_frame(from, body);
       return;
     case FrameClass::credit:
       if (std::span<const std::byte> rest = body;

@@ -306,4 +306,16 @@ void ChannelBackend::on_lost(Endpoint& endpoint) {
   note_departure({endpoint.identity(), endpoint.took_leave()});
 }
 
+/// Nobody has a communicator any more for what of it was never received.
+void ChannelBackend::on_forgotten(Endpoint& endpoint) {
+  std::vector<Stored*> stored;
+  match_.for_each_unexpected([&](UnexpectedMessage& message) {
+    auto& each = static_cast<Stored&>(message);
+    if (each.from == &endpoint) stored.push_back(&each);
+  });
+  for (Stored* const message : stored) drop_stored(*message);
+  std::erase(lost_, &endpoint);
+  if (comms_ != nullptr) comms_->forget_failure(endpoint.identity());
+}
+
 }  // namespace hawser::p2p

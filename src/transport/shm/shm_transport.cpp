@@ -79,6 +79,7 @@ ShmLink& ShmTransport::link_for(const Identity& peer) {
     links_.push_back(std::make_unique<ShmLink>(peer, static_cast<std::uint32_t>(links_.size() + 1),
                                                hostmem::Waker(environment_.fence_payer),
                                                own_word_));
+    environment_.ledger->charge(memory::Account::endpoints, sizeof(ShmLink));
     link = links_.back().get();
   }
   return *link;

@@ -5,7 +5,8 @@
 
 namespace hawser::transport::tcp {
 
-void Attempts::begin(std::uint64_t now_ns) {
+void Attempts::begin(Purpose purpose, std::uint64_t now_ns) {
+  purpose_ = purpose;
   dialer_.begin(now_ns);
   follow_dialer(now_ns);
 }
@@ -82,8 +83,7 @@ void Attempts::start(std::size_t candidate, std::uint64_t now_ns) {
     return;
   }
   attempts_.push_back(
-      {candidate,
-       std::make_unique<Caller>(services_, peer_, std::move(*socket), from_ != nullptr, news_),
+      {candidate, std::make_unique<Caller>(services_, peer_, std::move(*socket), purpose_, news_),
        nullptr});
 }
 

@@ -32,7 +32,7 @@ class Attempts {
         news_(std::move(news)),
         from_(from) {}
 
-  void begin(std::uint64_t now_ns);
+  void begin(Purpose purpose, std::uint64_t now_ns);
   /// Ends all that are under way.
   void stop();
   /// No more are begun; those under way are ended by stop().
@@ -67,6 +67,7 @@ class Attempts {
   Dialer dialer_;
   const std::function<void()> news_;
   const Interface* const from_;
+  Purpose purpose_ = Purpose::begin;
   std::vector<Attempt> attempts_;
 };
 

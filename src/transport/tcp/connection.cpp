@@ -29,9 +29,11 @@ Connection::Connection(LinkServices& services, Owner& owner, platform::TcpSocket
       token_(services.watch(socket_, *this, false)),
       reader_(key_from_peer(keys)) {
   if (keys) seal_.emplace(keys->to_peer);
+  services_.ledger.charge(memory::Account::endpoints, sizeof(Connection));
 }
 
 Connection::~Connection() {
+  services_.ledger.refund(memory::Account::endpoints, sizeof(Connection));
   services_.forget(socket_, token_);
   lose_queue();
   if (staging_ != nullptr) services_.staging.give_back(staging_);

@@ -131,7 +131,7 @@ void FurtherConnections::begin(std::size_t interface, const Address& address,
   openings_.back().attempts = std::make_unique<Attempts>(
       services_, owner_, peer_, Dialer(candidates, address.port, services_.timeout_ns()), news_,
       &from);
-  openings_.back().attempts->begin(now_ns);
+  openings_.back().attempts->begin(Purpose::one_more, now_ns);
 }
 
 void FurtherConnections::serve(std::uint64_t now_ns) {

@@ -28,11 +28,11 @@ constexpr std::size_t message_bytes_max =
 
 }  // namespace
 
-Caller::Caller(LinkServices& services, const Identity& peer, TcpSocket socket, bool is_further,
+Caller::Caller(LinkServices& services, const Identity& peer, TcpSocket socket, Purpose purpose,
                std::function<void()> news)
     : services_(services),
       socket_(std::move(socket)),
-      handshake_(services.side, peer, fresh_nonce(), is_further),
+      handshake_(services.side, peer, fresh_nonce(), purpose),
       news_(std::move(news)),
       token_(services.watch(socket_, *this, true)) {}
 

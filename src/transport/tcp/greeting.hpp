@@ -26,7 +26,7 @@ enum class GreetingState : std::uint8_t {
 class Caller final : public Polled {
  public:
   /// NEWS is called whenever its state changes, from inside on_ready().
-  Caller(LinkServices& services, const Identity& peer, platform::TcpSocket socket, bool is_further,
+  Caller(LinkServices& services, const Identity& peer, platform::TcpSocket socket, Purpose purpose,
          std::function<void()> news);
   ~Caller() override;
 
@@ -65,7 +65,7 @@ class Visitor final : public Polled {
   void on_ready(bool is_readable, bool is_writable) override;
   /// Once it is done: who it is.
   [[nodiscard]] const Identity& peer() const { return handshake_.peer(); }
-  [[nodiscard]] bool is_further() const { return handshake_.is_further(); }
+  [[nodiscard]] Purpose purpose() const { return handshake_.purpose(); }
   platform::TcpSocket take_socket();
   [[nodiscard]] std::optional<Connection::Keys> keys() const;
 

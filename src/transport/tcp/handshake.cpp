@@ -20,6 +20,11 @@ std::vector<std::byte> bytes_of(const T& message) {
 
 std::uint8_t flags_of(const HandshakeSide& side) { return side.encrypts ? Hello::encrypts : 0; }
 
+std::uint8_t flags_of(Purpose purpose) {
+  if (purpose == Purpose::begin) return 0;
+  return purpose == Purpose::one_more ? Hello::is_further : Hello::goes_on;
+}
+
 /// Hello and Challenge begin alike.
 template <class T>
 bool is_of_this_version(const T& message) {
@@ -34,7 +39,7 @@ bool is_same_tag(const std::byte (&tag)[tag_bytes], const Tag& expected) {
 }  // namespace
 
 Connector::Connector(const HandshakeSide& side, const Identity& peer, const Nonce& nonce,
-                     bool is_further)
+                     Purpose purpose)
     : side_(side), peer_(peer), key_(side.key) {
   const bootstrap::Admission* const admission =
       side.others == nullptr ? nullptr : side.others->for_peer(peer);
@@ -42,7 +47,7 @@ Connector::Connector(const HandshakeSide& side, const Identity& peer, const Nonc
     key_ = admission->key;
     said_.hello.key_id = admission->id;
   }
-  said_.hello.flags = flags_of(side) | (is_further ? Hello::is_further : std::uint8_t{0});
+  said_.hello.flags = flags_of(side) | flags_of(purpose);
   said_.hello.from = side.self;
   said_.hello.to = peer;
   std::ranges::copy(nonce, said_.hello.nonce);
@@ -96,7 +101,7 @@ HandshakeStep Acceptor::answer_hello() {
   std::ranges::copy(nonce_, said_.challenge.nonce);
   std::ranges::copy(challenge_tag(key_, said_), said_.challenge.tag);
   HandshakeStep step{.to_send = bytes_of(said_.challenge)};
-  if ((hello.flags & ~Hello::is_further) == said_.challenge.flags) return step;
+  if ((hello.flags & ~(Hello::is_further | Hello::goes_on)) == said_.challenge.flags) return step;
   // It hears what we want, so that it can tell its user.
   has_ended_ = true;
   step.state = State::refused;

@@ -27,6 +27,13 @@ namespace hawser::transport::tcp {
 using base::Identity;
 using Nonce = std::array<std::byte, nonce_bytes>;
 
+/// What who connects wants a connection for.
+enum class Purpose : std::uint8_t {
+  begin,    // nothing has crossed one between the two yet
+  go_on,    // with what earlier ones have carried
+  one_more  // beside one that both have
+};
+
 /// What one side knows before.
 struct HandshakeSide {
   Identity self;
@@ -70,7 +77,7 @@ class Connector {
  public:
   /// Wants a connection to PEER, under the key that `others` names for it, or else the job's.
   Connector(const HandshakeSide& side, const Identity& peer, const Nonce& nonce,
-            bool is_further = false);
+            Purpose purpose = Purpose::begin);
 
   [[nodiscard]] std::span<const std::byte> hello() const {
     return std::as_bytes(std::span(&said_.hello, 1));
@@ -103,8 +110,11 @@ class Acceptor {
   [[nodiscard]] std::uint64_t expires_ns() const { return expires_ns_; }
   /// Who it is; proven once it is done.
   [[nodiscard]] const Identity& peer() const { return said_.hello.from; }
-  /// It wants one connection more.
-  [[nodiscard]] bool is_further() const { return (said_.hello.flags & Hello::is_further) != 0; }
+  /// What it wants the connection for.
+  [[nodiscard]] Purpose purpose() const {
+    if ((said_.hello.flags & Hello::is_further) != 0) return Purpose::one_more;
+    return (said_.hello.flags & Hello::goes_on) != 0 ? Purpose::go_on : Purpose::begin;
+  }
   [[nodiscard]] SealKeys keys() const { return seal_keys(key_, said_); }
 
  private:

@@ -112,15 +112,15 @@ TEST(TcpHandshake, WhoIsOfAnotherJobOrWantsAnotherProcessIsRefused) {
   EXPECT_EQ(answer({7, 1, 0}, {7, 1, 0}).state, State::refused) << "itself";
 }
 
-TEST(TcpHandshake, WhoAcceptsLearnsThatItIsOneMoreConnection) {
-  for (const bool is_further : {false, true}) {
-    Connector connector(side_of(0), {7, 1, 0}, nonce_of_byte(1), is_further);
+TEST(TcpHandshake, WhoAcceptsLearnsWhatTheConnectionIsFor) {
+  for (const Purpose purpose : {Purpose::begin, Purpose::go_on, Purpose::one_more}) {
+    Connector connector(side_of(0), {7, 1, 0}, nonce_of_byte(1), purpose);
     Acceptor acceptor(side_of(1), nonce_of_byte(2), expires_ns);
     const HandshakeStep challenge = acceptor.feed(connector.hello(), 0);
     const HandshakeStep proof = connector.feed(challenge.to_send);
     ASSERT_EQ(proof.state, State::done);
     EXPECT_EQ(acceptor.feed(proof.to_send, 0).state, State::done);
-    EXPECT_EQ(acceptor.is_further(), is_further);
+    EXPECT_EQ(acceptor.purpose(), purpose);
   }
 }
 

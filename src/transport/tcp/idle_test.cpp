@@ -104,6 +104,21 @@ TEST(IdleConnection, StaysWhileAFrameIsNotReleasedOrThePeersAddressIsUnknown) {
   ASSERT_TRUE(poll_until([&] { return a.counts().now == 0 && b.counts().now == 0; }, a, b));
 }
 
+/// Its numbers would mean nothing to the peer: it is turned away until it gives up.
+TEST(ForgottenLink, CanNotBeGoneOnWithByWhoRemembersIt) {
+  IdleEnd a(0, settings_for(0));
+  Settings hasty = settings_for(0);
+  hasty.timeout_s = 1;
+  IdleEnd b(1, hasty);
+  b.meet(a);
+  settle(a, b);
+  a.transport->forget(b.self);
+  EXPECT_EQ(a.counts().now, 0U);
+  ASSERT_TRUE(poll_until([&] { return !b.sink.lost.empty(); }, a, b));
+  EXPECT_GT(a.transport->turned_away(), 0U);
+  EXPECT_EQ(a.counts().opened, 1U);
+}
+
 /// Who needs the room does not ask whether the other one could connect.
 TEST(IdleConnection, APeerThatCanNotConnectItselfIsNotLostForIt) {
   IdleEnd a(0, settings_for(0));

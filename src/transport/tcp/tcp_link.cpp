@@ -218,7 +218,7 @@ void TcpLink::dial(const Address& address, std::uint64_t now_ns) {
   if (!attempts_) prepare_to_dial(address);
   if (connection_ || is_dialing() || is_abandoned_ || rest_.is_resting()) return;
   passive_until_ns_ = never_ns;
-  attempts_->begin(now_ns);
+  attempts_->begin(purpose(), now_ns);
   note_timed();
 }
 
@@ -287,6 +287,7 @@ void TcpLink::adopt(std::unique_ptr<Connection> connection, bool is_ours) {
   rest_by_ns_ = never_ns;
   is_first_silent_ = false;
   is_ours_ = is_ours;
+  has_met_ = true;
   is_away_ = false;
   passive_until_ns_ = never_ns;
   if (replaces) services_.sink.on_undelivered(*this, {ChannelKind::tcp});
@@ -383,7 +384,7 @@ void TcpLink::serve_further(std::uint64_t now_ns) {
 
 void TcpLink::look_for_peer(std::uint64_t now_ns) {
   if (attempts_) {
-    attempts_->begin(now_ns);
+    attempts_->begin(purpose(), now_ns);
   } else {
     passive_until_ns_ = now_ns + timeouts_passive * services_.timeout_ns();
   }
@@ -393,7 +394,7 @@ void TcpLink::come_back(std::uint64_t now_ns) {
   if (connection_) {
     say(RecordType::come_back);
   } else if (attempts_ && !is_dialing() && !is_away() && !rest_.is_resting()) {
-    attempts_->begin(now_ns);
+    attempts_->begin(purpose(), now_ns);
     note_timed();
   }
 }

@@ -169,6 +169,7 @@ class TcpLink final : public Link, public Connection::Owner {
   [[nodiscard]] bool holds_back() const;
   void lose(std::string_view cause);
   void stop_dialing();
+  [[nodiscard]] Purpose purpose() const { return has_met_ ? Purpose::go_on : Purpose::begin; }
   [[nodiscard]] bool is_dialing() const { return attempts_ && attempts_->is_dialing(); }
   /// What it needs to connect by itself: asked for where the peer has come to us.
   bool knows_address();
@@ -204,6 +205,7 @@ class TcpLink final : public Link, public Connection::Owner {
   std::byte* sealed_ = nullptr;  // for the copy of `reserved_`
   std::size_t reserved_bytes_ = 0;
   bool is_ours_ = false;  // we have begun `connection_`
+  bool has_met_ = false;  // there was a connection
   bool is_away_ = false;
   bool is_abandoned_ = false;
   Rest rest_;

@@ -66,7 +66,10 @@ transport::Transport::Traffic TcpTransport::traffic() const {
 
 TcpLink& TcpTransport::link_for(const Identity& peer) {
   std::unique_ptr<TcpLink>& link = links_[peer];
-  if (!link) link = std::make_unique<TcpLink>(services_, peer);
+  if (!link) {
+    link = std::make_unique<TcpLink>(services_, peer);
+    services_.ledger.charge(memory::Account::endpoints, sizeof(TcpLink));
+  }
   return *link;
 }
 
@@ -77,6 +80,17 @@ Result<Link*> TcpTransport::connect(const Identity& peer, std::span<const std::b
   link.is_announced = true;
   link.dial(*parsed, services_.clock());
   return &link;
+}
+
+void TcpTransport::forget(const Identity& peer) {
+  const auto found = links_.find(peer);
+  if (found == links_.end()) return;
+  TcpLink* const link = found->second.get();
+  link->close();
+  std::erase(services_.changed, link);
+  std::erase(services_.timed, link);
+  links_.erase(found);
+  services_.ledger.refund(memory::Account::endpoints, sizeof(TcpLink));
 }
 
 bool TcpTransport::progress() {
@@ -194,10 +208,15 @@ void TcpTransport::serve_visitors(std::uint64_t now_ns) {
 }
 
 void TcpTransport::welcome(Visitor& visitor, std::uint64_t now_ns) {
+  // What it goes on with was forgotten here: its numbers would mean nothing.
+  if (visitor.purpose() == Purpose::go_on && !links_.contains(visitor.peer())) {
+    turn_away(visitor);
+    return;
+  }
   TcpLink& link = link_for(visitor.peer());
   const std::optional<Connection::Keys> keys = visitor.keys();
   auto connection = std::make_unique<Connection>(services_, link, visitor.take_socket(), keys);
-  if (visitor.is_further()) {
+  if (visitor.purpose() == Purpose::one_more) {
     link.on_further_visit(std::move(connection), now_ns);
   } else {
     link.on_visit(std::move(connection), now_ns);

@@ -55,6 +55,7 @@ class TcpTransport final : public Transport {
     return std::span<const std::byte>(address_);
   }
   Result<Link*> connect(const Identity& peer, std::span<const std::byte> address) override;
+  void forget(const Identity& peer) override;
   bool progress() override;
   [[nodiscard]] bool is_drained() const override;
   void leave() override;

@@ -6,7 +6,7 @@
 //   +---------------------------------------------------------------+
 //   | magic: the bytes H W S R                                      |
 //   +---------------+---------------+---------------+---------------+
-//   | version (2)   | flags         | 0                             |
+//   | version (3)   | flags         | 0                             |
 //   +---------------+---------------+---------------+---------------+
 //   | key id 64: under which key; 0: that of the job                |
 //   | who it is:     job 64 | index 32 | epoch 32                   |
@@ -14,7 +14,8 @@
 //   | its nonce 256                                                 |
 //   +---------------------------------------------------------------+
 // flags bit 0: all that follows the handshake is encrypted; both must want it or neither. Bit 1, of
-// a Hello alone: one more connection, beside one that both have. Who accepts answers with a
+// a Hello alone: one more connection, beside one that both have. Bit 2, likewise: it goes on with
+// what earlier ones carried, which who accepts may not remember. Who accepts answers with a
 // Challenge: magic, version and flags likewise, who it is, its nonce, and a tag of 256 bits. Who
 // connects sends a Proof: a tag of 256 bits. Tags: keys.hpp.
 //
@@ -66,13 +67,14 @@ static_assert(std::endian::native == std::endian::little,
               "wire fields are little-endian; a big-endian host needs conversions");
 
 inline constexpr std::uint32_t handshake_magic = 0x52535748;  // "HWSR"
-inline constexpr std::uint8_t wire_version = 2;
+inline constexpr std::uint8_t wire_version = 3;
 inline constexpr std::size_t nonce_bytes = 32;
 inline constexpr std::size_t tag_bytes = 32;
 
 struct Hello {
   static constexpr std::uint8_t encrypts = 1;
   static constexpr std::uint8_t is_further = 2;
+  static constexpr std::uint8_t goes_on = 4;
 
   std::uint32_t magic = handshake_magic;
   std::uint8_t version = wire_version;

@@ -194,6 +194,7 @@ VerbsLink& VerbsTransport::make_link(const Identity& peer, std::uint64_t expecte
                               .epoch = environment_.self.epoch,
                               .token = token_of(environment_.key, environment_.self, peer)};
   auto link = std::make_unique<VerbsLink>(*services_, peer, header, expected_token);
+  services_->ledger.charge(memory::Account::endpoints, sizeof(VerbsLink));
   return *links_.emplace(peer, std::move(link)).first->second;
 }
 
