@@ -286,6 +286,7 @@ std::uint64_t Endpoint::activity() const {
 void Endpoint::part() {
   if (!assurance_ || lost_ || (link_ != nullptr && link_->is_at_rest())) return;
   if (std::exchange(assurance_->has_parted, true)) return;
+  if (is_courtesy()) ++courtesies_sent_;
   send(static_cast<std::uint8_t>(ControlClass::parting), sizeof(FramePrefix), [](std::byte*) {});
 }
 

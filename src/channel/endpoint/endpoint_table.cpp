@@ -183,7 +183,6 @@ void EndpointTable::arm() {
 
 void EndpointTable::part() {
   for (const auto& [identity, endpoint] : endpoints_) {
-    if (endpoint->is_courtesy()) continue;
     endpoint->part();
     note_waiting(*endpoint);
   }
