@@ -37,7 +37,7 @@ TEST(Keyring, WhatAPeerIsEntrustedWithHoldsAsLongAsItIsKnown) {
   Keyring keys;
   const Identity peer{9, 1, 0};
   const Identity other{9, 2, 0};
-  for (const std::uint64_t id : {1, 2, 2}) keys.entrust(peer, some_admission(id));
+  for (const std::uint64_t id : {1U, 2U, 2U}) keys.entrust(peer, some_admission(id));
   keys.entrust(other, some_admission(1));
   keys.trim(peer);
   EXPECT_NE(keys.find(1), nullptr) << "another one has it, too";
