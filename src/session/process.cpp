@@ -17,17 +17,16 @@ Result<Surroundings::Transports> Surroundings::make_outward_transports(transport
 
 namespace {
 
-/// A process has died, as far as this one knows, of which the bootstrap has not been told:
-/// launchers of others wait for it, and so must nobody who waits for them.
+/// A process has died, as far as this one knows, of which the launcher may know nothing: it waits
+/// for all, and so must nobody who waits for it.
 bool has_untold_death(Process& process) {
   if (process.bootstrap().hears_of_deaths()) return false;
   bool found = false;
   const p2p::LaneLock lock(process.engine());
   process.endpoints().for_each([&](const channel::Endpoint& endpoint) {
     const base::Identity& peer = endpoint.identity();
-    found |= endpoint.is_lost() && !endpoint.took_leave() &&
-             peer.job == process.placement().self.job &&
-             process.bootstrap().ending_of(peer.index) == bootstrap::Bootstrap::Ending::none;
+    found |=
+        endpoint.is_lost() && !endpoint.took_leave() && peer.job == process.placement().self.job;
   });
   return found;
 }
