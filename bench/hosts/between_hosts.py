@@ -9,7 +9,6 @@ be given several times. With --first jobs of two ranks run before all other prog
 (SCHED_RR), where that is not idle. What was measured before an interrupt (Ctrl-C) is printed and written
 too.
 """
-import argparse
 import contextlib
 import json
 import os
@@ -29,10 +28,6 @@ import peers  # noqa: E402
 import run  # noqa: E402
 
 
-def say(text):
-    print(text, flush=True)
-
-
 class Results:
     """What was measured. COMPARED: [(Samples, names of libraries, Hawser's first)]."""
 
@@ -48,7 +43,7 @@ class Results:
     def measure(self, what, libraries, jobs, rounds=None):
         """The samples of JOBS; WHAT they are, for people."""
         samples, self.rounds[what] = measure.measure_all(libraries, jobs,
-                                                         rounds or self.rounds_wanted, say)
+                                                         rounds or self.rounds_wanted, peers.say)
         self.failures |= samples.failures
         return samples
 
@@ -86,8 +81,8 @@ class Results:
                    "failures": [{"job": job, "library": library, "sentence": sentence}
                                 for (job, library), sentence in self.failures.items()]}
         (directory / "hosts.json").write_text(json.dumps(results, indent=1) + "\n")
-        say(self.page())
-        say(f"written: {directory}/hosts.md, hosts.json, {', '.join(f'{n}.svg' for n in self.pictures)}")
+        peers.say(self.page())
+        peers.say(f"written: {directory}/hosts.md, hosts.json, {', '.join(f'{n}.svg' for n in self.pictures)}")
 
 
 @contextlib.contextmanager
@@ -131,24 +126,15 @@ def congestion_control():
     return pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
 
 
-def chosen(jobs, words):
-    return [job for job in jobs if not words or any(word in job.name for word in words)]
-
-
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--environments", type=pathlib.Path, required=True)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", action="append", default=[], metavar="WORD")
+    parser = peers.option_parser(__doc__.splitlines()[0])
     parser.add_argument("--first", action="store_true")
-    parser.add_argument("--output", type=pathlib.Path, default=HERE.parent / "results")
     options = parser.parse_args(arguments)
     if hosts.why_not():
-        say(f"there can be no hosts here: {hosts.why_not()}")
+        peers.say(f"there can be no hosts here: {hosts.why_not()}")
         return 1
-    two = chosen(figures.jobs_of_two(), options.only)
-    many = chosen(figures.jobs_of_many(), options.only)
+    two = peers.chosen(figures.jobs_of_two(), options.only)
+    many = peers.chosen(figures.jobs_of_many(), options.only)
     if not two and not many:
         parser.error(f"no job's name contains {' or '.join(options.only)}")
     where = run.machine() | {"congestion_control": congestion_control(), "is_first": options.first}

@@ -75,16 +75,26 @@ def write(directory, samples, names, where, versions, rounds):
     say(f"written: {directory}/peers.md, peers.json, {', '.join(f'{name}.svg' for name in pictures)}")
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def option_parser(description):
+    """Of a comparison with the libraries of others."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--environments", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", action="append", default=[], metavar="WORD")
     parser.add_argument("--output", type=pathlib.Path, default=HERE.parent / "results")
+    return parser
+
+
+def chosen(jobs, words):
+    """JOBS whose names contain one of WORDS; all of them where there are no words."""
+    return [job for job in jobs if not words or any(word in job.name for word in words)]
+
+
+def main(arguments=None):
+    parser = option_parser(__doc__.splitlines()[0])
     options = parser.parse_args(arguments)
-    jobs = [job for job in plan.jobs()
-            if not options.only or any(word in job.name for word in options.only)]
+    jobs = chosen(plan.jobs(), options.only)
     if not jobs:
         parser.error(f"no job's name contains {' or '.join(options.only)}; there are "
                      + ", ".join(job.name for job in plan.jobs()))
