@@ -3,6 +3,19 @@
 #include <algorithm>
 
 namespace hawser::core {
+namespace {
+
+/// Calls USE(const Identity&) for each member of COMM, of both sides.
+template <class Use>
+void for_each_member(const Comm& comm, Use&& use) {
+  const auto walk = [&](const Group& group) {
+    for (int rank = 0; rank < group.size(); ++rank) use(group.member(rank));
+  };
+  walk(comm.group());
+  if (comm.is_inter()) walk(comm.peer_group());
+}
+
+}  // namespace
 
 bool CommRegistry::has_member(const Comm& comm, const Identity& process) {
   return comm.group().rank_of(process) >= 0 ||
@@ -68,26 +81,18 @@ void CommRegistry::forget_failure(const Identity& failed) {
 
 std::unordered_set<Identity> CommRegistry::members_beyond(std::uint64_t job) const {
   std::unordered_set<Identity> members;
-  const auto add_members = [&](const Group& group) {
-    for (int rank = 0; rank < group.size(); ++rank)
-      if (group.member(rank).job != job) members.insert(group.member(rank));
-  };
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, comm] : comms_) {
-    add_members(comm->group());
-    if (comm->is_inter()) add_members(comm->peer_group());
-  }
+  for (const auto& [id, comm] : comms_)
+    for_each_member(*comm, [&](const Identity& member) {
+      if (member.job != job) members.insert(member);
+    });
   return members;
 }
 
 CommRegistry::Revoked CommRegistry::carry_out(Comm& comm) {
   comm.note_revocation();
   Revoked revoked{.id = comm.id(), .contexts = contexts_of(comm), .members = {}};
-  const auto add_members = [&](const Group& group) {
-    for (int rank = 0; rank < group.size(); ++rank) revoked.members.push_back(group.member(rank));
-  };
-  add_members(comm.group());
-  if (comm.is_inter()) add_members(comm.peer_group());
+  for_each_member(comm, [&](const Identity& member) { revoked.members.push_back(member); });
   return revoked;
 }
 
