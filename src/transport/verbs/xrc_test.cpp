@@ -212,13 +212,22 @@ TEST(VerbsXrc, ARefusalIsHeardAndTheNextOneHasItsTurn) {
   EXPECT_EQ(hosts.a.transport->xrc_hosts(), 1U);
 }
 
-TEST(VerbsXrc, HostsBeyondTheLimitStayWithDatagrams) {
-  Settings settings;
-  settings.xrc_hosts_max = 1;
-  Hosts hosts(1, settings);
+/// The sender may have channels to one host, and has; the last receiver is of another one.
+struct OneHost : Hosts {
+  explicit OneHost(std::uint32_t receivers) : Hosts(receivers, settings()) {
+    add(further);
+    earn(0);
+  }
+  static Settings settings() {
+    Settings settings;
+    settings.xrc_hosts_max = 1;
+    return settings;
+  }
   HostFile further;
-  hosts.add(further);
-  hosts.earn(0);
+};
+
+TEST(VerbsXrc, HostsBeyondTheLimitStayWithDatagrams) {
+  OneHost hosts(1);
   EXPECT_TRUE(hosts.links[1]->ask(shared));
   hosts.settle_all();
   EXPECT_EQ(hosts.a.sink.refused, 1);
@@ -236,12 +245,7 @@ TEST(VerbsXrc, HostsBeyondTheLimitStayWithDatagrams) {
 }
 
 TEST(VerbsXrc, ALimitOfHostsIsNoneForFurtherPeersOfThem) {
-  Settings settings;
-  settings.xrc_hosts_max = 1;
-  Hosts hosts(2, settings);
-  HostFile further;
-  hosts.add(further);
-  hosts.earn(0);
+  OneHost hosts(2);
   EXPECT_TRUE(hosts.links[2]->ask(shared));
   hosts.settle_all();
   EXPECT_EQ(hosts.a.sink.refused, 1);
@@ -260,12 +264,7 @@ TEST(VerbsXrc, ALimitOfHostsIsNoneForFurtherPeersOfThem) {
 }
 
 TEST(VerbsXrc, WhoWaitsForRoomMayGo) {
-  Settings settings;
-  settings.xrc_hosts_max = 1;
-  Hosts hosts(1, settings);
-  HostFile further;
-  hosts.add(further);
-  hosts.earn(0);
+  OneHost hosts(1);
   EXPECT_TRUE(hosts.links[1]->ask(shared));
   hosts.settle_all();
   hosts.links[1]->abandon();
