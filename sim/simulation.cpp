@@ -227,13 +227,11 @@ struct Simulation {
     check_is_empty(self, memory::Account::reorder);
     if (!has_silent_peer(self)) check_is_empty(self, memory::Account::sender_fifo);
   }
-  /// Some peer has said good-bye and answered nothing since, as if it had left, or is not waited
-  /// for.
+  /// Some peer has said good-bye and answered nothing since, or is not waited for.
   static bool has_silent_peer(const Rank& self) {
     bool is_found = false;
-    self.process.endpoints().for_each([&](const channel::Endpoint& endpoint) {
-      is_found |= endpoint.is_away() || endpoint.is_courtesy();
-    });
+    self.process.endpoints().for_each(
+        [&](const channel::Endpoint& endpoint) { is_found |= endpoint.is_not_waited_for(); });
     return is_found;
   }
   static void check_is_empty(Rank& self, memory::Account account) {

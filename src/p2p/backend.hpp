@@ -129,6 +129,10 @@ enum class Taken : std::uint8_t {
 
 /// Whose business a message is that is not matched (an active message).
 enum class ActiveClass : std::uint32_t { revocation, agreement, call, refusal, death };
+/// It goes to processes that may have ended, and is not waited for.
+constexpr bool is_courtesy(ActiveClass message_class) {
+  return message_class == ActiveClass::death;
+}
 inline constexpr std::size_t active_class_count = 5;
 
 /// Which messages of a communicator are of no use any more.

@@ -107,8 +107,10 @@ class Endpoint {
   [[nodiscard]] bool is_over() const { return lost_ || (is_away() && !is_open()); }
   /// What we sent has arrived, and the peer knows of all that it sent; or nobody is there.
   [[nodiscard]] bool is_settled() const {
-    return !assurance_ || assurance_->is_settled() || lost_ || is_away() || is_courtesy();
+    return !assurance_ || assurance_->is_settled() || lost_ || is_not_waited_for();
   }
+  /// At the end nobody waits for its answers: it reads nothing, or need not be there.
+  [[nodiscard]] bool is_not_waited_for() const { return is_away() || is_courtesy(); }
 
   /// The channel that the policy gives to a message of BYTES; the endpoint must be open.
   [[nodiscard]] ChannelKind select(std::size_t message_bytes) const {

@@ -190,10 +190,7 @@ void EndpointTable::part() {
 
 bool EndpointTable::is_drained() const {
   const auto is_settled = [](const auto& entry) { return entry.second->is_settled(); };
-  const auto is_not_waited_for = [](const Endpoint* endpoint) {
-    return endpoint->is_away() || endpoint->is_courtesy();
-  };
-  return std::ranges::all_of(waiting_, is_not_waited_for) &&
+  return std::ranges::all_of(waiting_, &Endpoint::is_not_waited_for) &&
          std::ranges::all_of(unresolved_, &Endpoint::is_courtesy) &&
          self_transport_->is_drained() &&
          std::ranges::all_of(transports_, &Transport::is_drained) &&

@@ -23,7 +23,7 @@ Result<void> ActiveMessages::post(const Identity& peer, ActiveClass message_clas
     send_part(endpoint, header, part);
     header.offset += static_cast<std::uint32_t>(part.size());
   } while (header.offset < header.total);
-  if (message_class == ActiveClass::death) endpoint.note_courtesy_sent();
+  if (is_courtesy(message_class)) endpoint.note_courtesy_sent();
   endpoints_.note_waiting(endpoint);
   return {};
 }
@@ -38,7 +38,7 @@ void ActiveMessages::send_part(channel::Endpoint& to, const wire::ActiveHeader& 
 void ActiveMessages::on_frame(channel::Endpoint& from, std::span<const std::byte> body) {
   const std::optional<wire::ActivePart> part = wire::parse_active(body);
   if (!part || part->header.message_class >= active_class_count) return;
-  if (part->header.message_class == static_cast<std::uint32_t>(ActiveClass::death))
+  if (is_courtesy(static_cast<ActiveClass>(part->header.message_class)))
     from.note_courtesy_received();
   Message* const message = find_or_begin(from.identity(), part->header);
   if (message == nullptr || message->bytes.size() != part->header.total) return;
