@@ -24,6 +24,7 @@ import time
 import slurm
 
 SECONDS_MAX = 120
+NOT_DONE = "not done after"
 
 SOME = [("p2p", 4), ("collectives", 3), ("comms", 4), ("threads", 2), ("waiting", 8), ("p2p", 1)]
 ALL = [(program, ranks)
@@ -117,7 +118,6 @@ def srun(cluster, mpi, nodes=1, network=""):
 
 
 
-
 class Results:
     def __init__(self):
         self.counts = collections.Counter()
@@ -142,7 +142,7 @@ def start(launcher, ranks, program, *arguments):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, check=False)
     except subprocess.TimeoutExpired as late:
-        return 124, f"{' '.join(command)}: not done after {SECONDS_MAX} s\n{late.stdout}"
+        return 124, f"{' '.join(command)}: {NOT_DONE} {SECONDS_MAX} s\n{late.stdout}"
     return done.returncode, f"{' '.join(command)}\n{done.stdout}"
 
 
@@ -190,7 +190,7 @@ def check_deaths(launcher, build, results, deaths=DEATHS):
             _, output = start(Launcher(launcher.name, command, environment), 4, "sh", "-c",
                               launcher.rank_that_dies, "sh", program, case, said.name)
             text = said.read()
-        wrong = f"{case}: all is well" not in text
+        wrong = f"{case}: all is well" not in text or NOT_DONE in output
         results.add(launcher.name, f"{case} {transport}", f"{output}{text}" if wrong else None)
 
 
