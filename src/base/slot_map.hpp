@@ -41,7 +41,7 @@ class SlotMap {
     free_.push_back(index);
   }
   template <class Visit>
-  void for_each(Visit&& visit) {
+  void for_each(Visit&& visit) const {
     for (std::size_t i = 0; i < slots_.size(); ++i)
       if (T* object = slots_[i].object; object != nullptr) visit(*object);
   }

@@ -345,6 +345,14 @@ void register_delivery(base::ParameterRegistry& registry, channel::AssuranceSett
                 .unit = "nanoseconds",
                 .min = 1000,
                 .max = 60'000'000'000});
+  registry.add("delivery.silence_s", &delivery.silence_s,
+               {.sentence = "How long a peer on another host that something waits for may be "
+                            "silent before it is taken for dead, over networks that don't notice "
+                            "that by themselves (verbs) and where tcp is not there to find out; 0: "
+                            "for ever, since it may be computing.",
+                .unit = "seconds",
+                .min = 0,
+                .max = 86400});
   registry.add("delivery.crc", &delivery.crc,
                {.sentence = "Channels whose frames and payload carry a CRC32C that the receiver "
                             "checks, and have sent again what fails: off, on, or names separated "

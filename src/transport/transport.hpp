@@ -278,6 +278,12 @@ class Link {
   /// The peer has left (Transport::leave): until it comes back it reads nothing, and what finds no
   /// room need not be waited for.
   [[nodiscard]] virtual bool is_away() const = 0;
+  /// A peer that vanishes with its host, and tells nobody, is noticed by this link while it has a
+  /// connection (Sink::on_lost), whether frames are on their way or not.
+  [[nodiscard]] virtual bool notices_end() const { return true; }
+  /// Somebody waits for the peer: until then the link does not go to rest, and a connection that
+  /// rests is made again.
+  virtual void keep_in_touch(std::uint64_t /*until_ns*/) {}
   /// Both sides do without a connection for now, since nothing is under way: there is nothing to
   /// say at the end.
   [[nodiscard]] virtual bool is_at_rest() const { return false; }

@@ -31,6 +31,7 @@ struct AssuranceSettings {
   std::string crc = "off";              // channels whose frames and payload are checked
   std::string acknowledged = "needed";  // channels whose frames are kept and acknowledged
   std::uint64_t flip_one_in = 0;        // for tests: what arrives with a flipped bit; 0: nothing
+  std::uint64_t silence_s = 0;          // after which an awaited peer is gone; 0: it may be long
 };
 
 struct Assurance {
@@ -55,12 +56,17 @@ struct Assurance {
   TimerState timer_state;
   std::uint8_t heard_by = 0;             // rails, one bit each, since we last acknowledged
   bool has_parted = false;               // our last frame has left
+  std::uint32_t silent_looks = 0;        // at a peer that is awaited, since it was heard
   delivery::SendWindow window;           // of what we send
   delivery::Acknowledger acknowledger;   // of what we receive
   FrameCopies copies;                    // of what is on its way and its channel does not keep
   std::optional<std::uint32_t> damaged;  // the number that a frame had which was of no use
   bool peer_has_parted = false;          // its last frame has come
 
+  void note_heard_by(std::uint8_t rail) {
+    heard_by |= static_cast<std::uint8_t>(1U << rail);
+    silent_looks = 0;
+  }
   /// The peer has said good-bye, and answers no more.
   [[nodiscard]] bool is_peer_gone() const {
     return peer_has_parted && window.unanswered() >= parting_attempts_max;

@@ -121,7 +121,7 @@ void Endpoint::note_sent(ChannelKind kind, std::byte* kept, std::size_t frame_by
 /// The few buffers of low priority are wanted back soon, whatever came in them. Those of a TCP
 /// connection are no fewer for long frames, and an answer takes as long as copying some.
 void Endpoint::note_delivered(const Link& by, ChannelKind kind, std::size_t frame_bytes) {
-  assurance_->heard_by |= static_cast<std::uint8_t>(1U << by.rail_number);
+  assurance_->note_heard_by(by.rail_number);
   delivery::Acknowledger& acknowledger = assurance_->acknowledger;
   if (kind == ChannelKind::rc_rdma)
     frame_bytes = std::max(frame_bytes, 3 * delivery::Acknowledger::bytes_per_frame);
@@ -131,12 +131,13 @@ void Endpoint::note_delivered(const Link& by, ChannelKind kind, std::size_t fram
 }
 
 void Endpoint::hurry(const Link& by) {
-  assurance_->heard_by |= static_cast<std::uint8_t>(1U << by.rail_number);
+  assurance_->note_heard_by(by.rail_number);
   assurance_->acknowledger.hurry();
   expect(0);
 }
 
 void Endpoint::on_acknowledged(const delivery::Acknowledgement& acknowledgement) {
+  assurance_->silent_looks = 0;
   assurance_->window.acknowledge(acknowledgement, assurance_->timers.now_ns(),
                                  [&](const delivery::SentFrame& sent) { release(sent); });
   expect(assurance_->deadline_ns());
@@ -216,6 +217,11 @@ std::uint32_t Endpoint::receive_window() {
   std::uint32_t frames = assurance_->receive_window;
   for_each_link([&](const Link& by) { frames = std::min(frames, by.receive_window()); });
   return frames;
+}
+
+std::uint32_t Endpoint::note_watched() {
+  send_unnumbered(ControlClass::question, {});
+  return assurance_->silent_looks++;
 }
 
 bool Endpoint::send_acknowledgement() {

@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -66,6 +67,8 @@ class FrameHandler {
   /// its turn. It is forgotten afterwards, also if the endpoint is lost.
   virtual bool on_turn(void* message) = 0;
   virtual void on_lost(Endpoint& endpoint) = 0;
+  /// Calls VISIT for each peer that something waits for, perhaps several times.
+  virtual void for_each_awaited(const std::function<void(Endpoint&)>& /*visit*/) const {}
   /// PROCESS, which has no endpoint, has taken its leave and ended.
   virtual void on_ended(const Identity& /*process*/) {}
   /// ENDPOINT, which was lost, ends after this.
@@ -325,6 +328,15 @@ class Endpoint {
     return !assurance_ || transport::keeps_frames(kind) || assurance_->copies.is_empty();
   }
   bool send_acknowledgement();
+  // Whether it may have vanished (vigil.cpp):
+  [[nodiscard]] bool has_unanswered() const { return assurance_ && !assurance_->window.is_empty(); }
+  /// Something waits for the peer, as it did an interval before: asks it for a sign of life.
+  /// Returns how many times that was done since it gave one.
+  std::uint32_t note_watched();
+  /// It was asked, and has been silent since.
+  [[nodiscard]] bool is_suspect() const {
+    return assurance_ && assurance_->silent_looks > looks_to_suspect;
+  }
   /// Sends a frame past all others, once, by the link in use or another one. False: there is no
   /// room now.
   bool send_unnumbered(ControlClass frame_class, std::span<const std::byte> body) {
@@ -379,6 +391,9 @@ class Endpoint {
   }
   /// Messages of whatever way that crossed the channels between the peer and us.
   [[nodiscard]] std::uint64_t activity() const;
+
+  /// More questions than these without a sign of life are not for want of time to answer.
+  static constexpr std::uint32_t looks_to_suspect = 1;
 
   const Identity identity_;
   memory::Ledger& ledger_;

@@ -133,8 +133,10 @@ bool EndpointTable::progress() {
         [](Endpoint& endpoint) -> TimerState& { return endpoint.assurance_->timer_state; },
         [this](Endpoint& endpoint, std::uint64_t now_ns) { return serve(endpoint, now_ns); });
   if (moved) return true;
-  if (census_.is_round_for_it()) [[unlikely]]
-    census_.take(timers_.now_ns());
+  if (census_.is_round_for_it() && census_.take(timers_.now_ns())) [[unlikely]]
+    environment_.bootstrap->look_for_ended();
+  if (vigil_.is_round_for_it()) [[unlikely]]
+    if (const std::uint64_t now_ns = timers_.now_ns(); vigil_.take(now_ns)) keep_watch(now_ns);
   if (environment_.bootstrap->ended_count() == ended_known_) [[likely]]
     return false;
   lose_ended();
@@ -170,7 +172,8 @@ void EndpointTable::lose_ended() {
 }
 
 std::uint64_t EndpointTable::deadline_ns() const {
-  std::uint64_t first = std::min(timers_.deadline_ns(), census_.deadline_ns());
+  std::uint64_t first =
+      std::min({timers_.deadline_ns(), census_.deadline_ns(), vigil_.deadline_ns()});
   for (const Transport* transport : transports_) first = std::min(first, transport->deadline_ns());
   return first;
 }
@@ -178,6 +181,7 @@ std::uint64_t EndpointTable::deadline_ns() const {
 void EndpointTable::arm() {
   timers_.look_often();
   census_.arm();
+  vigil_.arm();
   for (Transport* transport : transports_) transport->arm();
 }
 
@@ -377,7 +381,7 @@ void EndpointTable::on_lost(Link& link, std::string_view cause) {
   if (!link.is_beside) {
     lose(endpoint, cause);
   } else if (endpoint.side_link_ == &link) {
-    endpoint.side_link_ = nullptr;
+    on_side_link_lost(endpoint, link, cause);
   }
 }
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "bootstrap/address_book.hpp"
-#include "channel/endpoint/census.hpp"
 #include "channel/endpoint/dedicated_slots.hpp"
 #include "channel/endpoint/endpoint.hpp"
+#include "channel/endpoint/pacer.hpp"
 
 namespace hawser::channel {
 
@@ -39,7 +39,7 @@ class EndpointTable final : public Sink {
   explicit EndpointTable(const Environment& environment)
       : environment_(environment),
         timers_(environment.clock),
-        census_(*environment.bootstrap),
+        census_(environment.bootstrap->look_interval_ns()),
         slots_(environment.settings, *environment.ledger),
         flipper_(environment.assurance.flip_one_in) {}
 
@@ -48,6 +48,7 @@ class EndpointTable final : public Sink {
     transports_.push_back(&transport);
     has_rails_ |= transport.rail().number > 0;
     has_networks_ |= transport.rail().network != transports_.front()->rail().network;
+    if (!transport.is_for_one_host()) vigil_.set_interval(watch_interval_ns);
   }
   /// The transport to this very process.
   void set_self_transport(Transport& transport) { self_transport_ = &transport; }
@@ -180,6 +181,12 @@ class EndpointTable final : public Sink {
   void deliver_early(Link& link, ChannelKind kind);
   static void on_control(const Link& link, std::span<const std::byte> frame);
 
+  // Peers that may have vanished:
+  void keep_watch(std::uint64_t now_ns);
+  void watch(Endpoint& endpoint, std::uint64_t now_ns);
+  void on_side_link_lost(Endpoint& endpoint, Link& link, std::string_view cause);
+  void connect_side_link(Endpoint& endpoint);
+
   // Several rails:
   void connect_rails(Endpoint& endpoint);
   /// Makes it so that the best rail is used.
@@ -195,13 +202,16 @@ class EndpointTable final : public Sink {
   static constexpr std::uint32_t rounds_per_memory_look = 1024;
   /// Attempts in a row without an answer, after which other rails are tried.
   static constexpr std::uint32_t silent_attempts = 2;
+  /// Between two looks at peers that something waits for.
+  static constexpr std::uint64_t watch_interval_ns = 2 * base::ns_per_s;
 
   const Environment environment_;
   std::vector<Transport*> transports_;
   Transport* self_transport_ = nullptr;
   FrameHandler* handler_ = nullptr;
   Timers timers_;
-  Census census_;
+  Pacer census_;    // when to look for processes that have ended, where nobody tells of them
+  Pacer vigil_{0};  // when to look after peers that something waits for
   std::unordered_map<Identity, std::unique_ptr<Endpoint>> endpoints_;
   std::unique_ptr<Endpoint> forgotten_;  // has counted what they have
   std::vector<Endpoint*> unresolved_;    // whose address is not published yet

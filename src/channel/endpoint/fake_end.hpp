@@ -14,7 +14,7 @@
 
 namespace hawser::channel {
 
-class RecordingHandler final : public FrameHandler {
+class RecordingHandler : public FrameHandler {
  public:
   void on_frame(Endpoint&, ChannelKind, std::span<const std::byte> frame) override {
     std::uint32_t number = 0;

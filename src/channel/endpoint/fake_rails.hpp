@@ -82,6 +82,8 @@ class FakeLink final : public transport::Link {
   }
   bool recall(transport::ChannelKind) override { return false; }
   [[nodiscard]] bool is_away() const override { return false; }
+  [[nodiscard]] bool notices_end() const override;
+  void keep_in_touch(std::uint64_t /*until_ns*/) override { ++kept_in_touch; }
   std::int64_t get(std::span<const transport::MemoryPiece> local,
                    std::span<const transport::MemoryPiece> remote) override {
     if (copies_left == 0) return -1;
@@ -114,6 +116,7 @@ class FakeLink final : public transport::Link {
   int given_back_times = 0;
   int broken = 0;
   int abandoned = 0;
+  int kept_in_touch = 0;
   int copies = 0;
   bool has_connection = false;          // that carries all its frames
   std::size_t copies_left = 1'000'000;  // before all others are refused
@@ -199,7 +202,8 @@ class FakeTransport final : public transport::Transport {
     end.inbox_.emplace_back(index_, std::vector<std::byte>(frame.begin(), frame.end()));
   }
 
-  bool announces = false;  // a link to its peer as soon as it is made, as shared memory does
+  bool notices_end = true;  // its links notice a peer that vanishes
+  bool announces = false;   // a link to its peer as soon as it is made, as shared memory does
   int connected = 0;
   transport::ChannelSet channels{transport::ChannelKind::ud_send};  // of its links
   std::deque<std::pair<FakeLink*, std::uint64_t>> done;  // operations: their links and tokens
@@ -228,6 +232,7 @@ inline bool FakeLink::start(const transport::Operation& operation) {
   return true;
 }
 inline transport::Rail FakeLink::rail() const { return own_.rail(); }
+inline bool FakeLink::notices_end() const { return own_.notices_end; }
 inline bool FakeLink::is_up() const { return own_.is_up(); }
 inline void FakeLink::send(std::span<const std::byte> frame) { own_.send(peer_, frame); }
 

@@ -31,9 +31,14 @@ std::vector<std::byte> EndpointTable::address_of(const Identity& peer, std::stri
 }
 
 void EndpointTable::seek_side_link(Endpoint& endpoint) {
-  if (!has_networks_ || endpoint.side_link_ != nullptr || endpoint.lost_ ||
+  if (endpoint.side_link_ != nullptr || endpoint.lost_ ||
       std::exchange(endpoint.has_sought_side_link_, true))
     return;
+  connect_side_link(endpoint);
+}
+
+void EndpointTable::connect_side_link(Endpoint& endpoint) {
+  if (!has_networks_) return;
   const std::string_view network = endpoint.link_->rail().network;
   for (Transport* transport : transports_) {
     if (network.empty() || transport->rail().network == network ||

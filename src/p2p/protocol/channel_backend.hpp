@@ -98,6 +98,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                 std::span<const std::byte> frame) override;
   bool on_turn(void* message) override;
   void on_lost(channel::Endpoint& endpoint) override;
+  /// The senders that receives name, and the peers of transfers that have begun.
+  void for_each_awaited(const std::function<void(channel::Endpoint&)>& visit) const override;
   void on_ended(const Identity& process) override;
   void on_forgotten(channel::Endpoint& endpoint) override;
   void on_operation_done(channel::Endpoint& peer, std::uint64_t token, bool was_done) override;

@@ -96,6 +96,18 @@ void ChannelBackend::judge_posted() {
   for (ReceiveRequest* const posted : all) judge(*posted);
 }
 
+void ChannelBackend::for_each_awaited(const std::function<void(Endpoint&)>& visit) const {
+  match_.for_each_posted([&](PostedReceive& posted) {
+    const auto& request = static_cast<ReceiveRequest&>(posted);
+    if (request.node.key.source == any_source) return;
+    const Identity sender = request.comm_->peer_group().member(request.node.key.source);
+    if (Endpoint* const endpoint = endpoints_.find(sender)) visit(*endpoint);
+  });
+  sends_in_rendezvous_.for_each([&](SendRequest& request) { visit(*request.endpoint); });
+  receives_by_frames_.for_each([&](ReceiveRequest& request) { visit(*request.endpoint); });
+  transfers_.for_each([&](Transfer& transfer) { visit(*transfer.peer); });
+}
+
 void ChannelBackend::note_departure(const Departure& departure) {
   has_departures_ = true;
   std::vector<std::uint32_t> damaged;

@@ -104,6 +104,40 @@ TEST(IdleConnection, StaysWhileAFrameIsNotReleasedOrThePeersAddressIsUnknown) {
   ASSERT_TRUE(poll_until([&] { return a.counts().now == 0 && b.counts().now == 0; }, a, b));
 }
 
+TEST(IdleConnection, StaysOrIsMadeAnewWhileSomebodyWaitsForThePeer) {
+  for (const bool by_caller : {true, false}) {
+    IdleEnd a(0, settings_for(1));
+    IdleEnd b(1, settings_for(1));
+    TcpLink& link = a.meet(b);
+    settle(a, b);
+    Link& back = *b.sink.links.at(0);
+    ASSERT_TRUE(poll_until([&] { return a.counts().now == 0 && b.counts().now == 0; }, a, b));
+    (by_caller ? static_cast<Link&>(link) : back)
+        .keep_in_touch(platform::monotonic_ns() + 2'500'000'000);
+    ASSERT_TRUE(poll_until([&] { return a.counts().now == 1 && b.counts().now == 1; }, a, b));
+    const std::uint64_t until_ns = platform::monotonic_ns() + 1'700'000'000;
+    poll_until([&] { return platform::monotonic_ns() >= until_ns; }, a, b);
+    EXPECT_EQ(a.counts().now, 1U);
+    EXPECT_EQ(b.counts().now, 1U) << "both sides have been idle for long enough";
+    ASSERT_TRUE(poll_until([&] { return a.counts().now == 0 && b.counts().now == 0; }, a, b))
+        << "nobody waits any more";
+    EXPECT_EQ(a.counts().rested, 2U);
+  }
+}
+
+TEST(IdleConnection, WhoWaitsForOneThatHasVanishedIsTold) {
+  Settings hasty = settings_for(1);
+  hasty.timeout_s = 1;
+  IdleEnd a(0, hasty);
+  auto b = std::make_unique<IdleEnd>(1, hasty);
+  TcpLink& link = a.meet(*b);
+  settle(a, *b);
+  ASSERT_TRUE(poll_until([&] { return a.counts().now == 0 && b->counts().now == 0; }, a, *b));
+  b.reset();
+  link.keep_in_touch(platform::monotonic_ns() + 10'000'000'000);
+  ASSERT_TRUE(poll_until([&] { return !a.sink.lost.empty(); }, a));
+}
+
 /// Its numbers would mean nothing to the peer: it is turned away until it gives up.
 TEST(ForgottenLink, CanNotBeGoneOnWithByWhoRemembersIt) {
   IdleEnd a(0, settings_for(0));

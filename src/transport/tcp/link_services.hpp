@@ -79,14 +79,12 @@ struct LinkServices {
   /// millisecond, and this much takes one on the fastest networks.
   static constexpr std::uint64_t rail_bytes_min = 1'000'000;
 
-  static constexpr std::uint64_t ns_per_s = 1'000'000'000;
-
   [[nodiscard]] std::uint64_t timeout_ns() const {
-    return static_cast<std::uint64_t>(settings.timeout_s) * ns_per_s;
+    return static_cast<std::uint64_t>(settings.timeout_s) * base::ns_per_s;
   }
   /// 0: never.
   [[nodiscard]] std::uint64_t idle_ns() const {
-    return static_cast<std::uint64_t>(settings.idle_s) * ns_per_s;
+    return static_cast<std::uint64_t>(settings.idle_s) * base::ns_per_s;
   }
   [[nodiscard]] bool has_too_many() const {
     return settings.connections_max > 0 &&

@@ -146,7 +146,7 @@ void TcpLink::on_record(Connection& by, RecordType type, std::span<const std::by
       is_away_ = false;
       return;
     case RecordType::rest:
-      if (rest_.on_asked(is_idle()) && knows_address()) say(RecordType::rested);
+      if (rest_.on_asked(is_idle() && !is_awaited()) && knows_address()) say(RecordType::rested);
       return;
     case RecordType::rested:
       if (rest_.on_agreed()) note_changed();
@@ -197,7 +197,8 @@ void TcpLink::check_peer(std::uint64_t now_ns) {
     connection_->fail("its host does not answer");
   } else if (std::exchange(seen_use_, last_use_) != last_use_) {
     idle_since_ns_ = now_ns;
-  } else if (services_.idle_ns() > 0 && now_ns >= idle_since_ns_ + services_.idle_ns()) {
+  } else if (services_.idle_ns() > 0 && now_ns >= idle_since_ns_ + services_.idle_ns() &&
+             !is_awaited()) {
     ask_to_rest();
   }
 }
@@ -447,6 +448,11 @@ bool TcpLink::can_rest() {
 
 void TcpLink::ask_to_rest() {
   if (can_rest() && rest_.ask()) say(RecordType::rest);
+}
+
+void TcpLink::keep_in_touch(std::uint64_t until_ns) {
+  awaited_until_ns_ = until_ns;
+  if (rest_.is_resting()) wake();
 }
 
 void TcpLink::rest_soon(std::uint64_t now_ns) {

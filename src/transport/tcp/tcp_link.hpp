@@ -106,6 +106,7 @@ class TcpLink final : public Link, public Connection::Owner {
   [[nodiscard]] bool is_at_rest() const override {
     return rest_.is_resting() || (rest_.is_welcome() && is_idle());
   }
+  void keep_in_touch(std::uint64_t until_ns) override;
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
   Result<std::unique_ptr<HeldMemory>> hold(std::uint64_t address, std::size_t bytes) override;
@@ -181,6 +182,7 @@ class TcpLink final : public Link, public Connection::Owner {
     last_use_ = ++services_.uses;
     rest_.on_use();
   }
+  [[nodiscard]] bool is_awaited() const { return services_.clock() < awaited_until_ns_; }
   void ask_to_rest();
   void serve_rest(std::uint64_t now_ns);
   void go_to_rest();
@@ -213,6 +215,7 @@ class TcpLink final : public Link, public Connection::Owner {
   std::uint64_t last_use_ = 0;  // of the services' count
   std::uint64_t seen_use_ = 0;  // at the last check
   std::uint64_t idle_since_ns_ = 0;
+  std::uint64_t awaited_until_ns_ = 0;   // somebody waits for the peer
   std::uint64_t rest_by_ns_ = never_ns;  // whether the peer agrees or not
 };
 

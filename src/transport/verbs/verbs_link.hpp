@@ -74,6 +74,7 @@ class VerbsLink final : public Link,
   bool recall(ChannelKind kind) override;
   void abandon() override;
   [[nodiscard]] bool is_away() const override { return false; }
+  [[nodiscard]] bool notices_end() const override { return false; }
   std::span<const std::byte> front(ChannelKind kind) override;
   void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const MemoryPiece> local,

@@ -1,0 +1,50 @@
+// The part of EndpointTable that watches over peers on other hosts that something here waits for,
+// though nothing may be on its way to them: a host that vanishes tells nobody.
+//
+// A link that notices it by itself (TCP) is told to be in touch with the peer. Over any other one
+// the peer is asked for a sign of life; one that gives none may be computing, so that a side link,
+// by a network that does notice, is made to it, and decides. Without such a network the user may
+// say how long a silence means that the peer is gone.
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "channel/endpoint/endpoint_table.hpp"
+
+namespace hawser::channel {
+
+void EndpointTable::keep_watch(std::uint64_t now_ns) {
+  std::unordered_set<Endpoint*> awaited;
+  handler_->for_each_awaited([&](Endpoint& endpoint) { awaited.insert(&endpoint); });
+  for (const auto& [identity, endpoint] : endpoints_)
+    if (endpoint->has_unanswered()) awaited.insert(endpoint.get());
+  for (Endpoint* const endpoint : awaited) watch(*endpoint, now_ns);
+}
+
+void EndpointTable::watch(Endpoint& endpoint, std::uint64_t now_ns) {
+  if (endpoint.lost_ || !endpoint.is_open() || endpoint.same_host_ || endpoint.is_away()) return;
+  const std::uint64_t until_ns = now_ns + 2 * watch_interval_ns;
+  if (endpoint.link_->notices_end()) {
+    endpoint.link_->keep_in_touch(until_ns);
+    return;
+  }
+  const std::uint64_t silent_ns = endpoint.note_watched() * watch_interval_ns;
+  const std::uint64_t silent_s = silent_ns / base::ns_per_s;
+  if (environment_.assurance.silence_s > 0 && silent_s >= environment_.assurance.silence_s) {
+    lose(endpoint, fmt::format("it has not answered for {} s", silent_s));
+    return;
+  }
+  if (!endpoint.is_suspect()) return;
+  if (endpoint.side_link_ == nullptr) connect_side_link(endpoint);
+  if (endpoint.side_link_ != nullptr) endpoint.side_link_->keep_in_touch(until_ns);
+}
+
+void EndpointTable::on_side_link_lost(Endpoint& endpoint, Link& link, std::string_view cause) {
+  endpoint.side_link_ = nullptr;
+  if (!endpoint.is_suspect()) return;
+  endpoint.took_leave_ |= link.is_away();
+  link.abandon();
+  lose(endpoint, cause);
+}
+
+}  // namespace hawser::channel
