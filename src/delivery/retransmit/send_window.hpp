@@ -149,7 +149,8 @@ void SendWindow::acknowledge(const Acknowledgement& acknowledgement, std::uint64
     entries_.pop_front();
   }
   first_ = acknowledgement.expected;
-  waiting_since_ns_ = now_ns;
+  // One that brings nothing new does not put off the next attempt.
+  if (delivered > 0) waiting_since_ns_ = now_ns;
   for (std::size_t i = 0; i < 64 && i + 1 < entries_.size(); ++i)
     if ((acknowledgement.early >> i & 1) != 0) arrive(entries_[i + 1], released);
   mark_gaps(acknowledgement.early, now_ns);

@@ -129,6 +129,16 @@ TEST_F(Window, TheOldestIsSentAgainEverMoreSeldom) {
   EXPECT_EQ(window.unanswered(), 0U);
 }
 
+TEST_F(Window, AnswersThatBringNothingNewDoNotPutItOff) {
+  send(0);
+  for (std::uint64_t now = ms; now < 10 * ms; now += ms) {
+    acknowledge({.expected = 0, .window = 4}, now);
+    EXPECT_EQ(due(now), Sequences());
+  }
+  EXPECT_EQ(window.deadline_ns(), 10 * ms);
+  EXPECT_EQ(due(10 * ms), Sequences{0});
+}
+
 TEST_F(Window, AGapIsSentAgainAtOnceAndOnce) {
   for (int i = 0; i < 4; ++i) send(0);
   acknowledge({.expected = 0, .window = 4, .early = 0b101}, 1000);  // 1 and 3 are there
