@@ -51,6 +51,7 @@ class SimLink final : public transport::Link {
   Resent send_copy(std::span<const std::byte> frame) override;
   void release(ChannelKind kind, std::byte* frame) override;
   [[nodiscard]] bool is_away() const override;
+  [[nodiscard]] bool notices_end() const override { return !may_lose_frames(); }
   std::span<const std::byte> front(ChannelKind kind) override;
   void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const transport::MemoryPiece> local,

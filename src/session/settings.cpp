@@ -345,6 +345,12 @@ void register_delivery(base::ParameterRegistry& registry, channel::AssuranceSett
                 .unit = "nanoseconds",
                 .min = 1000,
                 .max = 60'000'000'000});
+  registry.add("delivery.watch_ns", &delivery.watch_ns,
+               {.sentence = "How often a process that has nothing else to do looks after the "
+                            "peers on other hosts that something waits for; 0: never.",
+                .unit = "nanoseconds",
+                .min = 0,
+                .max = 60'000'000'000});
   registry.add("delivery.silence_s", &delivery.silence_s,
                {.sentence = "How long a peer on another host that something waits for may be "
                             "silent before it is taken for dead, over networks that don't notice "

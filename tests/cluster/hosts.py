@@ -24,6 +24,7 @@ import time
 
 STATE_VARIABLE = "TEST_HOSTS"  # the file that says which hosts there are
 START_TIME_LIMIT_S = 10
+OWN_ADDRESS = "02:00:00:00:01:{:02x}"  # of the bridge of an interface
 HOLD = ('hostname "$1"; mount -t tmpfs tmpfs /dev/shm; mount --bind "$2" /etc/hosts; '
         'echo ready; exec sleep infinity')
 
@@ -106,7 +107,8 @@ class Hosts:
     def _make(self):
         for interface in range(self.interfaces if self.is_bridged else 0):
             bridge = self.bridge(interface)
-            ip("link", "add", bridge, "type", "bridge")
+            # An address of its own: else it has that of one of its cables, another one when that is cut.
+            ip("link", "add", bridge, "address", OWN_ADDRESS.format(interface), "type", "bridge")
             ip("addr", "add", f"{self.address('', interface)}/24", "dev", bridge)
             ip("link", "set", bridge, "up")
         lines = ["127.0.0.1 localhost", f"{self.address('')} {os.uname().nodename}"]

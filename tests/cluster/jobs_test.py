@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ALL_FRAMES = 3  # ETH_P_ALL of linux/if_ether.h
 RECEIVE_BYTES = 16 << 20
 SECRET = b"this must not be read by others"
+VERBS = {"HAWSER_VERBS_ADAPTER": "softrdma", "SOFTRDMA_FABRIC": "hawser-cluster-jobs"}
 
 
 class Capture(threading.Thread):
@@ -87,6 +88,13 @@ class Jobs(Finishing):
                                 stderr=subprocess.STDOUT)
 
 
+    def compile(self, name, *flags):
+        """NAME.c of this folder, compiled with FLAGS, which the launcher does not tell the hosts."""
+        program = pathlib.Path(self.hosts.folder) / name
+        subprocess.run([BUILD / "bin/mpicc", *flags, HERE / f"{name}.c", "-o", program], check=True)
+        return program
+
+
 class TwoHosts(Jobs):
     """They have net0 and net1."""
 
@@ -150,10 +158,7 @@ class TwoHosts(Jobs):
         self.assertLess(time.monotonic() - began, 15)
 
     def test_what_is_encrypted_is_not_read_on_its_way(self):
-        program = pathlib.Path(self.hosts.folder) / "secret"
-        # Not an argument: the launcher would tell it the other host.
-        subprocess.run([BUILD / "bin/mpicc", f'-DTEXT="{SECRET.decode()}"', HERE / "secret.c", "-o",
-                        program], check=True)
+        program = self.compile("secret", f'-DTEXT="{SECRET.decode()}"')
         found = {}
         for encrypt in ("false", "true"):
             capture = Capture(self.hosts.cable("h1", 0), SECRET)
@@ -188,6 +193,53 @@ class TwoHosts(Jobs):
         self.assertNotEqual(code, 0)
         self.assertIn("leave no address to be reached by; this host has: ", output)
         self.assertIn("(net1", output.replace("net1 ", "(net1 "))
+
+
+class AHostThatVanishes(Jobs):
+    """While a rank of the other one waits for its rank."""
+
+    INTERFACES = 1
+
+    def wait_in_vain(self, **settings):
+        """What rank 0 says, and after how many seconds of the other host's absence."""
+        # Nobody but rank 0 notices: the launcher would wait for the other one for ever.
+        job = self.start(self.compile("awaited"), "1000", ranks=2, **settings)
+        self.addCleanup(job.communicate)
+        self.addCleanup(job.kill)
+        self.assertEqual(job.stdout.readline(), "waiting\n")
+        time.sleep(2)
+        self.hosts.cut("h2", 0, True)
+        began = time.monotonic()
+        limit = threading.Timer(SECONDS_MAX, job.kill)
+        limit.start()
+        said = job.stdout.readline()
+        limit.cancel()
+        return said, time.monotonic() - began
+
+    def expect_notice(self, **settings):
+        said, seconds = self.wait_in_vain(**settings)
+        self.assertIn("MPIX_ERR_PROC_FAILED", said)
+        self.assertLess(seconds, 15)
+
+    def test_is_noticed_over_tcp(self):
+        self.expect_notice(HAWSER_TRANSPORT="shm,tcp", HAWSER_TCP_TIMEOUT_S="2")
+
+    def test_is_noticed_over_tcp_at_rest(self):
+        self.expect_notice(HAWSER_TRANSPORT="shm,tcp", HAWSER_TCP_TIMEOUT_S="2",
+                           HAWSER_TCP_IDLE_S="1")
+
+    def test_is_noticed_over_verbs_with_tcp_behind_it(self):
+        self.expect_notice(HAWSER_TRANSPORT="shm,verbs,tcp", HAWSER_TCP_TIMEOUT_S="2", **VERBS)
+
+    def test_is_noticed_over_verbs_where_silence_has_a_limit(self):
+        self.expect_notice(HAWSER_TRANSPORT="shm,verbs", HAWSER_DELIVERY_SILENCE_S="4", **VERBS)
+
+    def test_who_computes_has_not_vanished(self):
+        code, said = self.finish(self.start(self.compile("awaited"), "12", ranks=2,
+                                            HAWSER_TRANSPORT="shm,verbs,tcp",
+                                            HAWSER_TCP_TIMEOUT_S="2", **VERBS))
+        self.assertEqual(code, 0, said)
+        self.assertIn("it has come", said)
 
 
 class TwoJobs(Finishing):

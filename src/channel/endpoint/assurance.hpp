@@ -31,7 +31,8 @@ struct AssuranceSettings {
   std::string crc = "off";              // channels whose frames and payload are checked
   std::string acknowledged = "needed";  // channels whose frames are kept and acknowledged
   std::uint64_t flip_one_in = 0;        // for tests: what arrives with a flipped bit; 0: nothing
-  std::uint64_t silence_s = 0;          // after which an awaited peer is gone; 0: it may be long
+  std::uint64_t watch_ns = 2 * base::ns_per_s;  // between looks at awaited peers; 0: none
+  std::uint64_t silence_s = 0;  // after which an awaited peer is gone; 0: it may be long
 };
 
 struct Assurance {

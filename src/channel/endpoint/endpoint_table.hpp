@@ -48,7 +48,7 @@ class EndpointTable final : public Sink {
     transports_.push_back(&transport);
     has_rails_ |= transport.rail().number > 0;
     has_networks_ |= transport.rail().network != transports_.front()->rail().network;
-    if (!transport.is_for_one_host()) vigil_.set_interval(watch_interval_ns);
+    if (!transport.is_for_one_host()) vigil_.set_interval(environment_.assurance.watch_ns);
   }
   /// The transport to this very process.
   void set_self_transport(Transport& transport) { self_transport_ = &transport; }
@@ -202,8 +202,6 @@ class EndpointTable final : public Sink {
   static constexpr std::uint32_t rounds_per_memory_look = 1024;
   /// Attempts in a row without an answer, after which other rails are tried.
   static constexpr std::uint32_t silent_attempts = 2;
-  /// Between two looks at peers that something waits for.
-  static constexpr std::uint64_t watch_interval_ns = 2 * base::ns_per_s;
 
   const Environment environment_;
   std::vector<Transport*> transports_;

@@ -23,13 +23,13 @@ void EndpointTable::keep_watch(std::uint64_t now_ns) {
 
 void EndpointTable::watch(Endpoint& endpoint, std::uint64_t now_ns) {
   if (endpoint.lost_ || !endpoint.is_open() || endpoint.same_host_ || endpoint.is_away()) return;
-  const std::uint64_t until_ns = now_ns + 2 * watch_interval_ns;
+  const std::uint64_t until_ns = now_ns + 2 * environment_.assurance.watch_ns;
   if (endpoint.link_->notices_end()) {
     endpoint.link_->keep_in_touch(until_ns);
     return;
   }
-  const std::uint64_t silent_ns = endpoint.note_watched() * watch_interval_ns;
-  const std::uint64_t silent_s = silent_ns / base::ns_per_s;
+  const std::uint64_t silent_s =
+      endpoint.note_watched() * environment_.assurance.watch_ns / base::ns_per_s;
   if (environment_.assurance.silence_s > 0 && silent_s >= environment_.assurance.silence_s) {
     lose(endpoint, fmt::format("it has not answered for {} s", silent_s));
     return;
