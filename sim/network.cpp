@@ -37,7 +37,8 @@ NetworkSettings NetworkSettings::draw(Random& random) {
   settings.hold_refused_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(2, 20);
   settings.broken_noticed_ns_max = std::uint64_t{100} << random.below(14);
   settings.death_noticed_ns_max = std::uint64_t{1000} << random.below(12);
-  settings.crossings_max = random.below(4);
+  constexpr std::array<std::size_t, 6> crossings = {0, 1, 1, 1, 2, 3};
+  settings.crossings_max = random.pick(crossings);
   settings.crossing_part_bytes = std::uint64_t{128} << random.below(8);
   settings.crossing_timeout_ns = std::uint64_t{1000} << random.below(12);
   settings.crossing_refused_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(2, 20);
@@ -49,12 +50,17 @@ NetworkSettings NetworkSettings::draw(Random& random) {
 void NetworkSettings::draw_failures(Random& random, std::uint32_t processes) {
   if (rails == 1 || random.one_in(4)) return;
   constexpr std::uint64_t failures_max = 4;
-  for (std::uint64_t left = 1 + random.below(failures_max); left > 0; --left)
+  // Whatever fails there does so for good; the others always lead to everybody again.
+  const std::uint64_t doomed_rail = random.one_in(2) ? random.below(rails) : rails;
+  for (std::uint64_t left = 1 + random.below(failures_max); left > 0; --left) {
+    const std::uint64_t rail = random.below(rails);
+    const std::uint64_t for_ns = 1 + random.below(std::uint64_t{1000} << random.below(12));
     port_failures.push_back({.process = random.between<std::uint32_t>(0, processes - 1),
-                             .rail = static_cast<std::uint8_t>(random.below(rails)),
+                             .rail = static_cast<std::uint8_t>(rail),
                              .at_ns = random.below(std::uint64_t{1000} << random.below(12)),
-                             .for_ns = 1 + random.below(std::uint64_t{1000} << random.below(12)),
+                             .for_ns = rail == doomed_rail ? 0 : for_ns,
                              .is_told = random.one_in(2)});
+  }
 }
 
 Network::Network(Scheduler& scheduler, const NetworkSettings& settings, std::uint64_t seed,
@@ -71,7 +77,9 @@ Network::Network(Scheduler& scheduler, const NetworkSettings& settings, std::uin
       crossings_(*this, seed) {
   for (const PortFailure& failure : settings_.port_failures) {
     scheduler_.after(failure.at_ns, [this, &failure] { set_port(failure, false); });
-    scheduler_.after(failure.at_ns + failure.for_ns, [this, &failure] { set_port(failure, true); });
+    if (failure.for_ns > 0)
+      scheduler_.after(failure.at_ns + failure.for_ns,
+                       [this, &failure] { set_port(failure, true); });
   }
 }
 
@@ -81,6 +89,7 @@ void Network::set_port(const PortFailure& failure, bool is_up) {
   if (is_closed(port)) return;
   scheduler_.note("port {} of {} changes, up: {}", failure.rail, failure.process, is_up);
   if (!is_up) ++(failure.is_told ? probes_.ports_failed : probes_.ports_failed_silently);
+  if (failure.for_ns == 0) ++probes_.ports_failed_for_good;
   is_down_[port] = !is_up;
   if (!is_up) connections_.cut_all_of(port);
   if (failure.is_told)

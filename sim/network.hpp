@@ -8,6 +8,7 @@
 // outlives the transports; owns the frames that are on their way. Threads:   one.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -40,8 +41,8 @@ struct PortFailure {
   std::uint32_t process = 0;
   std::uint8_t rail = 0;
   std::uint64_t at_ns = 0;
-  std::uint64_t for_ns = 0;
-  bool is_told = false;  // its process hears of it
+  std::uint64_t for_ns = 0;  // 0: for good
+  bool is_told = false;      // its process hears of it
 };
 
 /// How a network behaves.
@@ -78,6 +79,10 @@ struct NetworkSettings {
   std::optional<std::uint64_t> fatal_frame;  // the frame of this number takes its link down
   bool forgets_refused = false;              // nobody is told when there is room again
 
+  /// Something that was asked by a port may stay unanswered for ever.
+  [[nodiscard]] bool fails_for_good() const {
+    return std::ranges::any_of(port_failures, [](const auto& each) { return each.for_ns == 0; });
+  }
   static NetworkSettings draw(Random& random);
   /// What fails, in a job of PROCESSES with several rails.
   void draw_failures(Random& random, std::uint32_t processes);

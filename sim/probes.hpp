@@ -49,9 +49,10 @@ struct NetworkProbes {
   std::uint64_t rails_joined = 0;           // links by another rail than the first
   std::uint64_t ports_failed = 0;           // and their process was told
   std::uint64_t ports_failed_silently = 0;  // or not
-  std::uint64_t lost_at_ports = 0;          // datagrams
-  std::uint64_t copied_to_rails = 0;        // frames that another rail keeps
-  std::uint64_t frames_by_rails = 0;        // other than the first
+  std::uint64_t ports_failed_for_good = 0;
+  std::uint64_t lost_at_ports = 0;    // datagrams
+  std::uint64_t copied_to_rails = 0;  // frames that another rail keeps
+  std::uint64_t frames_by_rails = 0;  // other than the first
   std::uint64_t deaths = 0;
   std::uint64_t deaths_noticed = 0;  // by a peer
   std::uint64_t links_lost = 0;      // planted
@@ -105,6 +106,7 @@ inline constexpr std::array network_probes = {
     NetworkProbe{"frames by a further rail", &NetworkProbes::frames_by_rails},
     NetworkProbe{"ports failed, and their process told", &NetworkProbes::ports_failed},
     NetworkProbe{"ports failed silently", &NetworkProbes::ports_failed_silently},
+    NetworkProbe{"ports failed for good", &NetworkProbes::ports_failed_for_good},
     NetworkProbe{"datagrams lost at ports", &NetworkProbes::lost_at_ports},
     NetworkProbe{"frames copied to another rail", &NetworkProbes::copied_to_rails},
     NetworkProbe{"deaths", &NetworkProbes::deaths},

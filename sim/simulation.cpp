@@ -55,6 +55,8 @@ channel::AssuranceSettings draw_delivery(Random& random) {
     // Seldom enough that one of a few attempts to part arrives: nobody tells here who has left.
     delivery.flip_one_in = std::uint64_t{1} << random.between(4, 8);
   }
+  // Seldom: as long as somebody looks after others, a deadlock is not known for one.
+  delivery.watch_ns = random.one_in(8) ? std::uint64_t{200'000} << random.below(5) : 0;
   if (random.one_in(8)) delivery.acknowledged = random.one_in(2) ? "on" : "ring,rc_send";
   return delivery;
 }
@@ -130,7 +132,7 @@ struct Simulation {
         network(scheduler, network_settings(plan), plan.seed, static_cast<std::uint32_t>(ranks)),
         workload(plan.workload->make(random, ranks, types)),
         is_tolerant(plan.workload->tolerates_deaths),
-        comes_to_rest(random.one_in(2)) {
+        comes_to_rest(random.one_in(2) && !network.settings().fails_for_good()) {
     if (!network.settings().death) return;
     scheduler.expect_kill(network.settings().death->process);
     plan_death(*network.settings().death);

@@ -145,29 +145,31 @@ void Endpoint::on_acknowledged(const delivery::Acknowledgement& acknowledgement)
 
 std::uint64_t Endpoint::serve(std::uint64_t now_ns) {
   if (lost_ || !is_open()) return never_ns;
-  assurance_->window.on_time(now_ns,
-                             [&](const delivery::SentFrame& sent) { return send_again(sent); });
+  bool asks = false;
+  assurance_->window.on_time(
+      now_ns, [&](const delivery::SentFrame& sent) { return send_again(sent, asks); });
+  // What is under way will arrive; what the peer says of it may have been lost.
+  if (asks) send_unnumbered(ControlClass::question, {});
   if (assurance_->acknowledger.deadline_ns() <= now_ns && send_acknowledgement())
     assurance_->acknowledger.on_sent();
   if (assurance_->damaged && send_damage_report()) assurance_->damaged.reset();
   return assurance_->deadline_ns();
 }
 
-bool Endpoint::send_again(const delivery::SentFrame& sent) {
+bool Endpoint::send_again(const delivery::SentFrame& sent, bool& asks) {
   const auto kind = static_cast<ChannelKind>(sent.channel);
   if (sent.frame != nullptr && !transport::keeps_frames(kind)) return send_copy_again(sent);
   Link::Resent resent = Link::Resent::under_way;
   if (sent.frame != nullptr) {
+    // Of a rail that is not in use nobody knows whether it carries anything.
     Link& keeper = *link(sent.rail);
-    const bool is_used = &keeper == link_ || rails_->is_usable(sent.rail);
-    if (is_used)
+    if (&keeper == link_)
       resent = keeper.resend(kind, sent.frame, sent.bytes, is_checked(kind));
-    else if (!keeper.is_under_way(sent.frame))
+    else if (is_checked(kind) || !keeper.is_under_way(sent.frame))
       resent = link_->send_copy({sent.frame, sent.bytes});
   }
-  // What is under way will arrive; what the peer says of it may have been lost.
-  if (resent == Link::Resent::under_way) return send_unnumbered(ControlClass::question, {});
-  return resent == Link::Resent::sent;
+  asks |= resent == Link::Resent::under_way;
+  return resent != Link::Resent::no_room;
 }
 
 /// By any channel that carries one so long, whatever it left by first.

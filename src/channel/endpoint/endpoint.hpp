@@ -316,7 +316,8 @@ class Endpoint {
   void on_acknowledged(const delivery::Acknowledgement& acknowledgement);
   /// Sends again and acknowledges what is due; the next deadline.
   std::uint64_t serve(std::uint64_t now_ns);
-  bool send_again(const delivery::SentFrame& frame);
+  /// False: there is no room now. Sets ASKS if the frame is under way already.
+  bool send_again(const delivery::SentFrame& frame, bool& asks);
   bool send_copy_again(const delivery::SentFrame& frame);
   void release(const delivery::SentFrame& frame);
   /// A frame of the peer failed its checksum.

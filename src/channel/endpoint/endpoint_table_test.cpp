@@ -100,6 +100,20 @@ TEST_F(TwoRails, APortThatComesBackIsUsedAgain) {
   EXPECT_EQ(a.transports[1]->link(1).broken, 0) << "there it may still arrive";
 }
 
+/// It was never suspect, as nobody used it when it failed.
+TEST_F(TwoRails, WhatARailThatIsNotUsedAnyMoreHasLostGoesOnByTheOther) {
+  send(20);
+  a.transports[0]->set_up(false);
+  send(10);
+  network.rails[1].is_cut = true;
+  send(4);
+  a.transports[0]->set_up(true);
+  ASSERT_EQ(a.table.find(b.bootstrap.placement().self)->rail_number(), 0);
+  send(10);
+  expect_all_arrived();
+  EXPECT_GE(a.transports[0]->link(1).copies, 4);
+}
+
 TEST_F(TwoRails, ARailThatIsSilentWithoutAnEventIsTakenOutForAWhile) {
   send(20);
   network.rails[0].is_cut = true;
