@@ -1,6 +1,8 @@
 #include "platform/line_socket.hpp"
 
 #include <fmt/format.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -30,6 +32,11 @@ Result<void> LineSocket::send(std::string_view line) {
     rest.erase(0, static_cast<std::size_t>(sent));
   }
   return {};
+}
+
+bool LineSocket::has_unread() const {
+  int bytes = 0;
+  return ::ioctl(socket_.get(), SIOCOUTQ, &bytes) == 0 && bytes > 0;
 }
 
 Result<std::string> LineSocket::receive() {

@@ -21,6 +21,8 @@ class LineSocket {
 
   /// Sends LINE and a new line; waits for room.
   Result<void> send(std::string_view line);
+  /// The other side, a process of this host, has not read all of it yet.
+  [[nodiscard]] bool has_unread() const;
   /// The next line, without its end; waits for it.
   Result<std::string> receive();
   /// The same, or nothing if it has not come yet.

@@ -35,6 +35,16 @@ TEST(LineSocket, LinesComeInPiecesAndSeveralAtOnce) {
   EXPECT_EQ(*pair.here->try_receive(), std::nullopt);
 }
 
+TEST(LineSocket, WhatTheOtherSideHasNotReadIsKnown) {
+  const Pair pair;
+  EXPECT_FALSE(pair.here->has_unread());
+  ASSERT_TRUE(pair.here->send("hello").ok());
+  EXPECT_TRUE(pair.here->has_unread());
+  std::array<char, 16> bytes{};
+  EXPECT_EQ(::read(pair.there.get(), bytes.data(), bytes.size()), 6);
+  EXPECT_FALSE(pair.here->has_unread());
+}
+
 TEST(LineSocket, ALineIsSentWithItsEnd) {
   const Pair pair;
   ASSERT_TRUE(pair.here->send("hello").ok());

@@ -30,6 +30,10 @@ constexpr std::size_t full_key_bytes_max = 7 + 10 + 1 + ProcessManager::key_byte
 /// abort.
 constexpr std::chrono::milliseconds abort_pause(50);
 
+/// How long a launcher may take to read a line, at most, before the next one is sent all the same.
+constexpr std::chrono::milliseconds read_patience(2000);
+constexpr std::chrono::milliseconds read_look(1);
+
 std::string full_key(std::uint32_t rank, std::string_view key) {
   return fmt::format("hawser.{}.{}", rank, key);
 }
@@ -93,7 +97,14 @@ Error PmiManager::broken(std::string_view reason) const {
                                          pmi_fd_variable, reason)};
 }
 
+/// Slurm takes what it reads at once for one line, and drops a second one.
+void PmiManager::wait_until_read() const {
+  for (auto left = read_patience; left.count() > 0 && socket_.has_unread(); left -= read_look)
+    std::this_thread::sleep_for(read_look);
+}
+
 Result<PmiManager::Message> PmiManager::ask(std::string_view line, std::string_view answer) {
+  if (barrier_is_under_way_) wait_until_read();
   if (const Result<void> sent = socket_.send(line); !sent) return broken(sent.error().sentence());
   while (true) {
     const Result<std::string> received = socket_.receive();

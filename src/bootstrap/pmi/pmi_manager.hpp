@@ -53,6 +53,7 @@ class PmiManager final : public ProcessManager {
   base::Result<void> learn_limits();
   base::Result<void> learn_job();
   base::Result<void> learn_neighbours();
+  void wait_until_read() const;
   /// Sends LINE and waits for the answer of the name ANSWER, which may tell of a failure.
   base::Result<Message> ask(std::string_view line, std::string_view answer);
   base::Result<std::optional<std::string>> get_text(std::string_view key);

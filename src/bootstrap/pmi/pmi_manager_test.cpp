@@ -51,13 +51,17 @@ class Server {
       {"unpublish_name", "cmd=unpublish_result info=ok"},
   };
   std::map<std::string, std::string> board = {{"PMI_process_mapping", "(vector,(0,1,2))"}};
-  std::vector<std::string> asked;  // once the client has closed its end
+  std::vector<std::string> asked;          // once the client has closed its end
+  std::atomic<bool> drops_second = false;  // of two lines that it reads at once
 
  private:
   void serve() {
     while (true) {
+      if (drops_second) std::this_thread::sleep_for(std::chrono::milliseconds(20));
       const auto line = socket_->receive();
       if (!line) return;
+      if (drops_second)
+        socket_ = std::make_unique<LineSocket>(FileDescriptor(socket_->release()), 4096);
       asked.push_back(*line);
       const auto message = *line == "endcmd" ? spawn() : pmi::parse_message(*line);
       if (!message) continue;  // of several lines
@@ -133,6 +137,16 @@ TEST(PmiManager, ABarrierEndsBetweenOtherAnswers) {
   server.answers["before get"] = "cmd=barrier_out rc=0";
   EXPECT_EQ(*manager->get(0, "nothing"), std::nullopt);
   EXPECT_TRUE(*manager->is_barrier_done());
+}
+
+TEST(PmiManager, WhoLeavesDuringABarrierIsHeard) {
+  Server server;
+  server.answers["barrier_in"] = "";
+  const Manager manager = join(server);
+  server.drops_second = true;
+  EXPECT_TRUE(manager->get(0, "nothing").ok());  // the server sleeps from now on before it reads
+  ASSERT_TRUE(manager->start_barrier().ok());
+  EXPECT_TRUE(manager->finalize().ok());
 }
 
 TEST(PmiManager, ItsDescriptorTellsOfTheBarriersEnd) {
