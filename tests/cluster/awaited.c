@@ -1,5 +1,6 @@
-/* Rank 0 exchanges messages with rank 1, says "waiting", and waits for another one, which rank 1 sends
-   after so many seconds without MPI as the argument says; then it says "it has come", or the error. */
+/* Rank 0 exchanges messages with rank 1, says "waiting", and waits for another one, which rank 1
+   sends after so many seconds without MPI as the argument says; then it says "it has come", or the
+   error. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
