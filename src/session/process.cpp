@@ -219,10 +219,10 @@ Result<void> Process::finalize(bool world) {
     const p2p::LaneLock lock(engine_);
     endpoints_.stop_earning();
   }
-  if (world) meet_all();
+  const bool is_job_at_end = world && meet_all();
   {
     const p2p::LaneLock lock(engine_);
-    endpoints_.part();
+    endpoints_.part(is_job_at_end);
   }
   engine_.wait_until([&] {
     const p2p::LaneLock lock(engine_);
@@ -231,11 +231,12 @@ Result<void> Process::finalize(bool world) {
   return {};
 }
 
-void Process::meet_all() {
+bool Process::meet_all() {
   bootstrap().arrive_at_end();
   const auto have_all_arrived = [this] { return bootstrap().have_all_arrived_at_end(); };
   if (have_all_arrived()) surroundings_->wake_all();
   engine_.wait_until([&] { return have_all_arrived() || has_untold_death(*this); });
+  return have_all_arrived();
 }
 
 void Process::leave() {

@@ -123,8 +123,8 @@ class Process final : private comm_ops::Locality, private dynamic::Outside {
   Result<void> open_transports();
   Result<void> open_outward_transports();
   void connect_to_all();
-  /// By the bootstrap, so that nobody needs a peer for it.
-  void meet_all();
+  /// By the bootstrap, so that nobody needs a peer for it. False: some have died instead.
+  bool meet_all();
   void start_progress_threads();
   void end_progress_threads();
   void set_locks(bool threaded);

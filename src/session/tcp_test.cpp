@@ -191,8 +191,8 @@ TEST_F(TcpRest, EndsAtTheNextMessageOfWhoeverSendsOne) {
 TEST_F(TcpRest, NobodyConnectsToSayGoodBye) {
   send(a.table.find_or_make(b.bootstrap.placement().self), 1);
   ASSERT_TRUE(progress_until([&] { return b.handler.numbers.size() == 1 && connections() == 0; }));
-  a.table.part();
-  b.table.part();
+  a.table.part(true);
+  b.table.part(true);
   EXPECT_TRUE(a.table.is_drained());
   EXPECT_TRUE(b.table.is_drained());
   EXPECT_EQ(connections(), 0U);

@@ -38,6 +38,9 @@ struct AssuranceSettings {
 struct Assurance {
   /// Attempts to have our last frame acknowledged by a peer whose last frame we have.
   static constexpr std::uint32_t parting_attempts_max = 5;
+  /// The same of one whose last frame has not come, but which waits for nothing else any more: that
+  /// frame may be lost as often as it was sent.
+  static constexpr std::uint32_t attempts_at_end_max = 10;
 
   /// SETTINGS are borrowed.
   Assurance(const AssuranceSettings& settings, Timers& when, memory::Ledger& ledger)
@@ -63,14 +66,16 @@ struct Assurance {
   FrameCopies copies;                    // of what is on its way and its channel does not keep
   std::optional<std::uint32_t> damaged;  // the number that a frame had which was of no use
   bool peer_has_parted = false;          // its last frame has come
+  bool is_peer_at_end = false;           // it is known to send but its last frame
 
   void note_heard_by(std::uint8_t rail) {
     heard_by |= static_cast<std::uint8_t>(1U << rail);
     silent_looks = 0;
   }
-  /// The peer has said good-bye, and answers no more.
+  /// The peer has said good-bye, or was about to, and answers no more.
   [[nodiscard]] bool is_peer_gone() const {
-    return peer_has_parted && window.unanswered() >= parting_attempts_max;
+    return (peer_has_parted && window.unanswered() >= parting_attempts_max) ||
+           (is_peer_at_end && window.unanswered() >= attempts_at_end_max);
   }
   /// All that we sent is acknowledged, and so is all that the peer sent: nobody waits for us.
   [[nodiscard]] bool is_settled() const {

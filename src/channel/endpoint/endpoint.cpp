@@ -291,8 +291,9 @@ std::uint64_t Endpoint::activity() const {
   return messages;
 }
 
-void Endpoint::part() {
+void Endpoint::part(bool is_peer_at_end) {
   if (!assurance_ || lost_ || (link_ != nullptr && link_->is_at_rest())) return;
+  assurance_->is_peer_at_end |= is_peer_at_end;
   if (std::exchange(assurance_->has_parted, true)) return;
   if (is_courtesy()) ++courtesies_sent_;
   send(static_cast<std::uint8_t>(ControlClass::parting), sizeof(FramePrefix), [](std::byte*) {});

@@ -344,8 +344,8 @@ class Endpoint {
     return send_unnumbered(*link_, frame_class, body);
   }
   bool send_unnumbered(Link& by, ControlClass frame_class, std::span<const std::byte> body);
-  /// Sends our last frame, now or later.
-  void part();
+  /// Sends our last frame, now or later. IS_PEER_AT_END: the peer does the same.
+  void part(bool is_peer_at_end);
   void drop_sent();
   void on_undelivered(const Link& link, transport::ChannelSet kinds);
 

@@ -185,9 +185,9 @@ void EndpointTable::arm() {
   for (Transport* transport : transports_) transport->arm();
 }
 
-void EndpointTable::part() {
+void EndpointTable::part(bool is_job_at_end) {
   for (const auto& [identity, endpoint] : endpoints_) {
-    endpoint->part();
+    endpoint->part(is_job_at_end && identity.job == environment_.self.job);
     note_waiting(*endpoint);
   }
 }

@@ -102,8 +102,8 @@ class EndpointTable final : public Sink {
   /// See Transport::arm().
   void arm();
   /// Sends each peer whose link may lose frames a last one: is_drained() waits until they have
-  /// come.
-  void part();
+  /// come. IS_JOB_AT_END: all processes of the job do that by now, and expect nothing else.
+  void part(bool is_job_at_end);
   /// Forgets the processes of other jobs that have ended, as far as their channels tell, but for
   /// those of which IS_NEEDED is true. Not from inside progress().
   void forget_ended(const std::function<bool(const Identity&)>& is_needed);
