@@ -12,6 +12,7 @@ import launchers  # noqa: E402
 import between_hosts  # noqa: E402
 import compare  # noqa: E402
 import measure  # noqa: E402
+import peers  # noqa: E402
 
 OWN, BARE = launchers.OWN, launchers.BARE
 NAMES = [OWN, launchers.OPEN_MPI, BARE]
@@ -76,9 +77,9 @@ class Jobs(unittest.TestCase):
 
     def test_words_choose_jobs(self):
         jobs = [*figures.jobs_of_two(), *figures.jobs_of_many()]
-        self.assertEqual([job.name for job in between_hosts.chosen(jobs, ["start", "lat"])],
+        self.assertEqual([job.name for job in peers.chosen(jobs, ["start", "lat"])],
                          ["latency", "start"])
-        self.assertEqual(between_hosts.chosen(jobs, []), jobs)
+        self.assertEqual(peers.chosen(jobs, []), jobs)
 
 
 class Page(unittest.TestCase):
