@@ -87,7 +87,6 @@ class Jobs(Finishing):
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT)
 
-
     def compile(self, name, *flags):
         """NAME.c of this folder, compiled with FLAGS, which the launcher does not tell the hosts."""
         program = pathlib.Path(self.hosts.folder) / name
