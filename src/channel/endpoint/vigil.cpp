@@ -7,17 +7,22 @@
 // say how long a silence means that the peer is gone.
 #include <fmt/format.h>
 
-#include <unordered_set>
+#include <algorithm>
+#include <vector>
 
 #include "channel/endpoint/endpoint_table.hpp"
 
 namespace hawser::channel {
 
 void EndpointTable::keep_watch(std::uint64_t now_ns) {
-  std::unordered_set<Endpoint*> awaited;
-  handler_->for_each_awaited([&](Endpoint& endpoint) { awaited.insert(&endpoint); });
+  std::vector<Endpoint*> awaited;
+  handler_->for_each_awaited([&](Endpoint& endpoint) { awaited.push_back(&endpoint); });
   for (const auto& [identity, endpoint] : endpoints_)
-    if (endpoint->has_unanswered()) awaited.insert(endpoint.get());
+    if (endpoint->has_unanswered()) awaited.push_back(endpoint.get());
+  // Each once, in an order that depends on no address in memory.
+  std::ranges::sort(awaited, {}, &Endpoint::identity);
+  const auto repeated = std::ranges::unique(awaited);
+  awaited.erase(repeated.begin(), repeated.end());
   for (Endpoint* const endpoint : awaited) watch(*endpoint, now_ns);
 }
 
