@@ -245,7 +245,8 @@ void EndpointTable::forget(Endpoint& endpoint) {
 void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::byte> frame) {
   Endpoint& endpoint = endpoint_of(link);
   FramePrefix prefix;
-  if (frame.size() < sizeof(prefix)) return;
+  if (frame.size() < sizeof(prefix) || endpoint.lost_) [[unlikely]]
+    return;
   std::memcpy(&prefix, frame.data(), sizeof(prefix));
   if (prefix.check != 0) [[unlikely]] {
     frame = check(endpoint, frame);
@@ -327,6 +328,11 @@ void EndpointTable::on_control(const Link& link, std::span<const std::byte> fram
 void EndpointTable::on_link(Link& link, const Identity& peer) {
   Endpoint* const known = find(peer);
   Endpoint& endpoint = known != nullptr ? *known : make(peer);
+  if (endpoint.lost_) {  // and what it had sent was still on its way
+    link.user = &endpoint;
+    link.abandon();
+    return;
+  }
   if (!is_beside(endpoint, link)) {
     attach(endpoint, link);
     return;

@@ -225,6 +225,23 @@ TEST(OneRail, WaitsWhileItsConnectionIsMadeAnewAndSendsAgainWhatItLost) {
   EXPECT_TRUE(a.table.is_drained() && b.table.is_drained());
 }
 
+TEST_F(TwoRails, WhatTheDeadHadSentIsDroppedWhenItComesLate) {
+  b.table.lose(a.bootstrap.placement().self, "it has died");
+  send(3);
+  pass(50 * ms);
+  EXPECT_EQ(b.handler.numbers.size(), 0U);
+  EXPECT_EQ(b.transports[0]->link(0).abandoned, 1);
+}
+
+TEST_F(TwoRails, WhatTheDeadHadSentByALinkInUseIsDroppedAsWell) {
+  send(3);
+  expect_all_arrived();
+  b.table.lose(a.bootstrap.placement().self, "it has died");
+  send(3);
+  pass(50 * ms);
+  EXPECT_EQ(b.handler.numbers.size(), 3U);
+}
+
 TEST_F(TwoRails, WhoOfAnotherJobHasEndedIsForgottenOnceNobodyNeedsIt) {
   constexpr Identity stranger{2, 0, 0};
   const std::int64_t before = a.ledger.current_bytes(memory::Account::endpoints);
