@@ -199,10 +199,10 @@ class AHostThatVanishes(Jobs):
 
     INTERFACES = 1
 
-    def wait_in_vain(self, **settings):
+    def wait_in_vain(self, how="receive", **settings):
         """What rank 0 says, and after how many seconds of the other host's absence."""
         # Nobody but rank 0 notices: the launcher would wait for the other one for ever.
-        job = self.start(self.compile("awaited"), "1000", ranks=2, **settings)
+        job = self.start(self.compile("awaited"), "1000", how, ranks=2, **settings)
         self.addCleanup(job.communicate)
         self.addCleanup(job.kill)
         self.assertEqual(job.stdout.readline(), "waiting\n")
@@ -215,8 +215,8 @@ class AHostThatVanishes(Jobs):
         limit.cancel()
         return said, time.monotonic() - began
 
-    def expect_notice(self, **settings):
-        said, seconds = self.wait_in_vain(**settings)
+    def expect_notice(self, how="receive", **settings):
+        said, seconds = self.wait_in_vain(how, **settings)
         self.assertIn("MPIX_ERR_PROC_FAILED", said)
         self.assertLess(seconds, 15)
 
@@ -232,6 +232,18 @@ class AHostThatVanishes(Jobs):
 
     def test_is_noticed_over_verbs_where_silence_has_a_limit(self):
         self.expect_notice(HAWSER_TRANSPORT="shm,verbs", HAWSER_DELIVERY_SILENCE_S="4", **VERBS)
+
+    def test_is_noticed_by_who_waits_for_any_rank(self):
+        self.expect_notice("receive any", HAWSER_TRANSPORT="shm,tcp", HAWSER_TCP_TIMEOUT_S="2",
+                           HAWSER_TCP_IDLE_S="1")
+
+    def test_is_noticed_by_who_probes(self):
+        self.expect_notice("probe", HAWSER_TRANSPORT="shm,verbs", HAWSER_DELIVERY_SILENCE_S="4",
+                           **VERBS)
+
+    def test_is_noticed_by_who_probes_for_any_rank(self):
+        self.expect_notice("probe any", HAWSER_TRANSPORT="shm,verbs,tcp", HAWSER_TCP_TIMEOUT_S="2",
+                           **VERBS)
 
     def test_who_computes_has_not_vanished(self):
         code, said = self.finish(self.start(self.compile("awaited"), "12", ranks=2,

@@ -67,8 +67,9 @@ class FrameHandler {
   /// its turn. It is forgotten afterwards, also if the endpoint is lost.
   virtual bool on_turn(void* message) = 0;
   virtual void on_lost(Endpoint& endpoint) = 0;
-  /// Calls VISIT for each peer that something waits for, perhaps several times.
-  virtual void for_each_awaited(const std::function<void(Endpoint&)>& /*visit*/) const {}
+  /// Calls VISIT for each peer that something waits for, perhaps several times. True: something
+  /// waits for a message from anybody.
+  virtual bool for_each_awaited(const std::function<void(Endpoint&)>& /*visit*/) { return false; }
   /// PROCESS, which has no endpoint, has taken its leave and ended.
   virtual void on_ended(const Identity& /*process*/) {}
   /// ENDPOINT, which was lost, ends after this.
@@ -334,6 +335,7 @@ class Endpoint {
   /// Something waits for the peer, as it did an interval before: asks it for a sign of life.
   /// Returns how many times that was done since it gave one.
   std::uint32_t note_watched();
+  [[nodiscard]] bool is_questioned() const { return assurance_ && assurance_->silent_looks > 0; }
   /// It was asked, and has been silent since.
   [[nodiscard]] bool is_suspect() const {
     return assurance_ && assurance_->silent_looks > looks_to_suspect;

@@ -183,7 +183,13 @@ class EndpointTable final : public Sink {
 
   // Peers that may have vanished:
   void keep_watch(std::uint64_t now_ns);
+  /// Of all that could be awaited: those that have not answered yet, and a further one.
+  void await_in_turn(std::vector<Endpoint*>& awaited);
   void watch(Endpoint& endpoint, std::uint64_t now_ns);
+  /// So that nobody would tell: it is on another host, and there as far as we know.
+  static bool may_vanish(const Endpoint& endpoint) {
+    return !endpoint.lost_ && endpoint.is_open() && !endpoint.same_host_ && !endpoint.is_away();
+  }
   void on_side_link_lost(Endpoint& endpoint, Link& link, std::string_view cause);
   void connect_side_link(Endpoint& endpoint);
 
@@ -210,6 +216,7 @@ class EndpointTable final : public Sink {
   Timers timers_;
   Pacer census_;    // when to look for processes that have ended, where nobody tells of them
   Pacer vigil_{0};  // when to look after peers that something waits for
+  Identity last_in_turn_ = {};
   std::unordered_map<Identity, std::unique_ptr<Endpoint>> endpoints_;
   std::unique_ptr<Endpoint> forgotten_;  // has counted what they have
   std::vector<Endpoint*> unresolved_;    // whose address is not published yet

@@ -5,6 +5,10 @@
 // the peer is asked for a sign of life; one that gives none may be computing, so that a side link,
 // by a network that does notice, is made to it, and decides. Without such a network the user may
 // say how long a silence means that the peer is gone.
+//
+// What may come from anybody would be waited for in vain only if all were gone, yet its user wants
+// to hear of each one (MPIX_ERR_PROC_FAILED_PENDING). Peers are then looked after in turn, so that
+// it costs the same however many there are, and connections stay at rest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +20,9 @@ namespace hawser::channel {
 
 void EndpointTable::keep_watch(std::uint64_t now_ns) {
   std::vector<Endpoint*> awaited;
-  handler_->for_each_awaited([&](Endpoint& endpoint) { awaited.push_back(&endpoint); });
+  const bool is_anybody_awaited =
+      handler_->for_each_awaited([&](Endpoint& endpoint) { awaited.push_back(&endpoint); });
+  if (is_anybody_awaited) await_in_turn(awaited);
   for (const auto& [identity, endpoint] : endpoints_)
     if (endpoint->has_unanswered()) awaited.push_back(endpoint.get());
   // Each once, in an order that depends on no address in memory.
@@ -26,8 +32,24 @@ void EndpointTable::keep_watch(std::uint64_t now_ns) {
   for (Endpoint* const endpoint : awaited) watch(*endpoint, now_ns);
 }
 
+void EndpointTable::await_in_turn(std::vector<Endpoint*>& awaited) {
+  Endpoint* first = nullptr;
+  Endpoint* next = nullptr;
+  for (const auto& [identity, endpoint] : endpoints_) {
+    if (!may_vanish(*endpoint)) continue;
+    if (endpoint->is_questioned()) awaited.push_back(endpoint.get());
+    if (first == nullptr || identity < first->identity()) first = endpoint.get();
+    if (last_in_turn_ < identity && (next == nullptr || identity < next->identity()))
+      next = endpoint.get();
+  }
+  if (next == nullptr) next = first;
+  if (next == nullptr) return;
+  last_in_turn_ = next->identity();
+  awaited.push_back(next);
+}
+
 void EndpointTable::watch(Endpoint& endpoint, std::uint64_t now_ns) {
-  if (endpoint.lost_ || !endpoint.is_open() || endpoint.same_host_ || endpoint.is_away()) return;
+  if (!may_vanish(endpoint)) return;
   const std::uint64_t until_ns = now_ns + 2 * environment_.assurance.watch_ns;
   if (endpoint.link_->notices_end()) {
     endpoint.link_->keep_in_touch(until_ns);

@@ -11,10 +11,12 @@ constexpr std::uint64_t second_ns = 1'000'000'000;
 /// A handler whose process waits for a peer, or not.
 class WaitingHandler final : public RecordingHandler {
  public:
-  void for_each_awaited(const std::function<void(Endpoint&)>& visit) const override {
+  bool for_each_awaited(const std::function<void(Endpoint&)>& visit) override {
     if (awaited != nullptr) visit(*awaited);
+    return anybody;
   }
   Endpoint* awaited = nullptr;
+  bool anybody = false;
 };
 
 class Vigil : public ::testing::Test {
@@ -119,6 +121,27 @@ TEST_F(Vigil, ALinkThatNoticesByItselfIsKeptInTouch) {
   EXPECT_GE(a.transports[0]->link(1).kept_in_touch, 4);
   EXPECT_EQ(network.rails[0].frames, frames);
   EXPECT_EQ(a_beside.connected, 0);
+}
+
+TEST_F(Vigil, WhoWaitsForAnybodyLooksAfterAPeerWhoIsSilent) {
+  handler.anybody = true;
+  pass(20, true);
+  EXPECT_EQ(a_beside.connected, 0);
+  pass(10, false);
+  EXPECT_EQ(a_to_b().side_link(), &a_beside.link(1));
+}
+
+TEST_F(Vigil, WhoWaitsForAnybodyLooksAfterOnePeerAtATime) {
+  End c(network, directory, 2, 1, now);
+  Endpoint& a_to_c = a.table.find_or_make(c.bootstrap.placement().self);
+  ASSERT_TRUE(a_to_c.is_open());
+  a.transports[0]->notices_end = true;
+  handler.anybody = true;
+  pass(60, true);
+  const int by_turn = a.transports[0]->link(1).kept_in_touch;
+  EXPECT_GE(by_turn, 14);
+  EXPECT_LE(by_turn, 16);
+  EXPECT_NEAR(a.transports[0]->link(2).kept_in_touch, by_turn, 1);
 }
 
 AssuranceSettings silent_for(std::uint64_t seconds) {

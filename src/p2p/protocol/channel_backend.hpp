@@ -98,8 +98,9 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                 std::span<const std::byte> frame) override;
   bool on_turn(void* message) override;
   void on_lost(channel::Endpoint& endpoint) override;
-  /// The senders that receives name, and the peers of transfers that have begun.
-  void for_each_awaited(const std::function<void(channel::Endpoint&)>& visit) const override;
+  /// The senders that receives name, or the last probe that has found nothing; and the peers of
+  /// transfers that have begun.
+  bool for_each_awaited(const std::function<void(channel::Endpoint&)>& visit) override;
   void on_ended(const Identity& process) override;
   void on_forgotten(channel::Endpoint& endpoint) override;
   void on_operation_done(channel::Endpoint& peer, std::uint64_t token, bool was_done) override;
@@ -211,6 +212,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
       return std::nullopt;
     return find_hopelessness(comm, source, traffic);
   }
+  /// A probe for SOURCE has found nothing, and may be repeated until it does.
+  void note_probe(const Comm& comm, int source);
   [[nodiscard]] Trouble find_hopelessness(const Comm& comm, int source, Traffic traffic) const;
   [[nodiscard]] Trouble departure_of(const Comm& comm, int source) const;
   void judge(ReceiveRequest& posted);
@@ -388,6 +391,10 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   ActiveMessages active_;
   std::vector<const channel::Endpoint*> lost_;  // peers that are gone
   bool has_departures_ = false;                 // of whichever process
+  /// Whom the last probe since for_each_awaited() that has found nothing was for.
+  enum class ProbedFor : std::uint8_t { nobody, one, anybody };
+  ProbedFor probed_for_ = ProbedFor::nobody;
+  Identity probed_ = {};
   /// Contexts with their kinds of traffic, as in MatchKey; in rising order. A process never uses a
   /// number twice, so that they are kept for good; at most refused_max of them, the smallest
   /// (oldest) are forgotten.

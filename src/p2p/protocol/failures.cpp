@@ -96,16 +96,30 @@ void ChannelBackend::judge_posted() {
   for (ReceiveRequest* const posted : all) judge(*posted);
 }
 
-void ChannelBackend::for_each_awaited(const std::function<void(Endpoint&)>& visit) const {
+bool ChannelBackend::for_each_awaited(const std::function<void(Endpoint&)>& visit) {
+  bool is_anybody_awaited = probed_for_ == ProbedFor::anybody;
+  const auto visit_sender = [&](const Identity& sender) {
+    if (Endpoint* const endpoint = endpoints_.find(sender)) visit(*endpoint);
+  };
+  if (probed_for_ == ProbedFor::one) visit_sender(probed_);
+  probed_for_ = ProbedFor::nobody;
   match_.for_each_posted([&](PostedReceive& posted) {
     const auto& request = static_cast<ReceiveRequest&>(posted);
-    if (request.node.key.source == any_source) return;
-    const Identity sender = request.comm_->peer_group().member(request.node.key.source);
-    if (Endpoint* const endpoint = endpoints_.find(sender)) visit(*endpoint);
+    const std::int32_t source = request.node.key.source;
+    if (source == any_source)
+      is_anybody_awaited = true;
+    else
+      visit_sender(request.comm_->peer_group().member(source));
   });
   sends_in_rendezvous_.for_each([&](SendRequest& request) { visit(*request.endpoint); });
   receives_by_frames_.for_each([&](ReceiveRequest& request) { visit(*request.endpoint); });
   transfers_.for_each([&](Transfer& transfer) { visit(*transfer.peer); });
+  return is_anybody_awaited;
+}
+
+void ChannelBackend::note_probe(const Comm& comm, int source) {
+  probed_for_ = source == any_source ? ProbedFor::anybody : ProbedFor::one;
+  if (source != any_source) probed_ = comm.peer_group().member(source);
 }
 
 void ChannelBackend::note_departure(const Departure& departure) {

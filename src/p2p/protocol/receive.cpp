@@ -157,6 +157,7 @@ Result<bool> ChannelBackend::iprobe(const Envelope& envelope, Status* status) {
     if (Trouble trouble = hopelessness(*envelope.comm, envelope.peer, envelope.traffic))
         [[unlikely]]
       return *std::move(trouble);
+    note_probe(*envelope.comm, envelope.peer);
     return false;
   }
   const auto& message = static_cast<const Stored&>(*found);
