@@ -1,7 +1,7 @@
 /* Rank 0 exchanges messages with rank 1, says "waiting", and waits for another one, which rank 1
-   sends after so many seconds without MPI as the first argument says; then it says "it has come", or
-   the error. The second argument says how it waits: receive, or probe; "any" behind it, for a message
-   of any rank. */
+   sends after so many seconds without MPI as the first argument says; then it says "it has come",
+   or the error. The second argument says how it waits: receive, or probe; "any" behind it, for a
+   message of any rank. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
