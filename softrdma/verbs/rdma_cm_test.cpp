@@ -13,11 +13,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "softrdma/verbs/cm_events.hpp"
 
@@ -403,6 +407,58 @@ TEST(ConnectionFiles, NumberOfAClosedChannelIsAnotherFiles) {
   EXPECT_EQ(::fstat(number, &shown), 0);
   EXPECT_TRUE(S_ISFIFO(shown.st_mode));
   for (const int descriptor : {ends[0], ends[1], number}) EXPECT_EQ(::close(descriptor), 0);
+}
+
+/// A thread that fetches an event of a channel without any; shared with it.
+struct Fetching {
+  static constexpr int not_yet = -1;
+
+  const int descriptor = ::open(node, O_RDWR | O_CLOEXEC);
+  std::atomic<int> interruptions = 0;
+  std::atomic<int> error = not_yet;
+
+  void fetch() {
+    rdma_ucm_event_resp event{};
+    struct {
+      rdma_ucm_cmd_hdr header;
+      rdma_ucm_get_event command;
+    } written{{RDMA_USER_CM_CMD_GET_EVENT, sizeof(rdma_ucm_get_event), sizeof(event)},
+              {reinterpret_cast<std::uint64_t>(&event)}};
+    error = ::write(descriptor, &written, sizeof(written)) < 0 ? errno : 0;
+  }
+};
+
+std::atomic<Fetching*> interrupted = nullptr;
+void count_interruption(int /*signal*/) { ++interrupted.load()->interruptions; }
+
+/// What a thread gets that waits for LEAD_US when its channel is closed, and is interrupted then:
+/// Fetching::not_yet if it goes on waiting.
+int fetched_while_closed(useconds_t lead_us) {
+  const auto fetching = std::make_shared<Fetching>();
+  interrupted = fetching.get();
+  std::thread thread([fetching] { fetching->fetch(); });
+  ::usleep(lead_us);
+  EXPECT_EQ(::close(fetching->descriptor), 0);
+  // Each time it looks anew at what it waits for.
+  for (int signals = 1; signals <= 10 && fetching->error == Fetching::not_yet; ++signals) {
+    ::pthread_kill(thread.native_handle(), SIGUSR1);
+    for (int ms = 0; ms < patience_ms && fetching->interruptions < signals; ++ms) ::usleep(1000);
+    ::usleep(1000);
+  }
+  thread.detach();
+  return fetching->error;
+}
+
+TEST(ConnectionFiles, WhoWaitsForAnEventOfAClosedChannelWaitsForEver) {
+  struct sigaction before {};
+  struct sigaction counted {};
+  counted.sa_handler = count_interruption;
+  ASSERT_EQ(::sigaction(SIGUSR1, &counted, &before), 0);
+  int error = EBADF;  // the thread came only when the channel was closed
+  for (useconds_t lead_us = 10'000; error == EBADF && lead_us < 1'000'000; lead_us *= 2)
+    error = fetched_while_closed(lead_us);
+  EXPECT_EQ(error, Fetching::not_yet);
+  ASSERT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
 }
 
 TEST(ConnectionFiles, ChildHasNoDeviceAndTakesNothingFromItsParent) {
