@@ -213,21 +213,21 @@ void add_delivery(Variables& variables) {
                        ReportSection::protocols, failed});
 }
 
+constexpr std::size_t rails_shown = std::size_t{2} * transport::rails_max;  // of two networks
+
 /// Of the transports that count, in their order.
 void read_rails(Process& process, std::span<std::uint64_t> numbers) {
   std::ranges::fill(numbers, 0);
   std::size_t rail = 0;
-  for (const auto& transport : process.transports()) {
-    const transport::Transport::Traffic traffic = transport->traffic();
-    if (!traffic.by.empty() && rail < numbers.size()) numbers[rail++] = traffic.bytes_sent;
-  }
+  for (const auto& transport : process.transports())
+    for (const transport::Transport::Traffic& traffic : transport->traffic())
+      if (rail < numbers.size()) numbers[rail++] = traffic.bytes_sent;
 }
 
 void add_rails(Variables& variables) {
   variables.push_back({"transport.rail_bytes_sent",
-                       "Bytes sent by each port of a network, and written or read by operations.",
-                       VariableClass::aggregate, Verbosity::tuner_detail, read_rails,
-                       transport::rails_max});
+                       "Bytes sent by each port or interface, and written or read by operations.",
+                       VariableClass::aggregate, Verbosity::tuner_detail, read_rails, rails_shown});
 }
 
 /// A number of all transports that need a connection for each peer.

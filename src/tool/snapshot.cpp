@@ -64,12 +64,10 @@ void add_peer_connections(const session::Process& process, Statistics& statistic
 }
 
 void add_rails(const session::Process& process, Statistics& statistics) {
-  for (const auto& transport : process.transports()) {
-    transport::Transport::Traffic traffic = transport->traffic();
-    if (traffic.by.empty()) continue;
-    statistics.rails.push_back(
-        {std::string(transport->name()), std::move(traffic.by), traffic.bytes_sent});
-  }
+  for (const auto& transport : process.transports())
+    for (transport::Transport::Traffic& traffic : transport->traffic())
+      statistics.rails.push_back(
+          {std::string(transport->name()), std::move(traffic.by), traffic.bytes_sent});
 }
 
 /// Puts the numbers of VARIABLE where the report shows them.

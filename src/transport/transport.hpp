@@ -411,12 +411,13 @@ class Transport {
   [[nodiscard]] virtual bool is_for_one_host() const { return false; }
   /// It reaches processes of other jobs, too.
   [[nodiscard]] virtual bool reaches_other_jobs() const { return false; }
-  /// What has crossed this transport, for statistics.
+  /// What has crossed this transport by one port or interface, for statistics.
   struct Traffic {
-    std::string by;                // the port or interface; empty: nobody counts
+    std::string by;
     std::uint64_t bytes_sent = 0;  // and written or read by operations of this side
   };
-  [[nodiscard]] virtual Traffic traffic() const { return {}; }
+  /// Of each that it uses; empty: nobody counts.
+  [[nodiscard]] virtual std::vector<Traffic> traffic() const { return {}; }
   /// Peers with which there is a connection, where each needs one, for statistics.
   struct PeerConnections {
     std::uint64_t now = 0;

@@ -125,7 +125,7 @@ void Connection::flush() {
 }
 
 void Connection::note_sent(std::size_t bytes) {
-  services_.bytes_sent += bytes;
+  services_.bytes_sent[interface_.value_or(services_.interfaces.size())] += bytes;
   while (bytes > 0) {
     Piece& piece = queue_.front();
     const std::size_t sent = std::min(bytes, piece.bytes);

@@ -65,7 +65,8 @@ struct LinkServices {
   std::vector<Connection*> unread = {};  // with records that were read and not told of
   Connection* recent = nullptr;          // that brought something last
   std::uint32_t connections_made = 0;
-  std::uint64_t bytes_sent = 0;
+  /// By each of the interfaces; the last: by none of them.
+  std::vector<std::uint64_t> bytes_sent = std::vector<std::uint64_t>(interfaces.size() + 1);
   std::uint64_t uses = 0;  // frames that were sent or came: the clock by which links are idle
   Transport::PeerConnections connections = {};
   bool has_visitor_news = false;

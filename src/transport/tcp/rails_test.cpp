@@ -86,6 +86,31 @@ TEST_F(TcpRails, APeerEarnsFurtherConnectionsByVolume) {
   EXPECT_EQ(a.transport->connections().now, 1U) << "it counts peers";
 }
 
+TEST_F(TcpRails, BytesAreCountedByInterface) {
+  settle(a, b);
+  Stream(a, link, b).send(20);
+  ASSERT_TRUE(poll_until([&] { return link.connections() == 2; }, a, b));
+  // B has dialled the second one: on loopback only who dials knows by the address which it is.
+  TcpLink& back = static_cast<TcpLink&>(*b.sink.links.at(0));
+  constexpr std::size_t bytes = 60'000;
+  std::vector<std::byte*> kept;  // so that the second goes by the connection that has less to carry
+  for (std::size_t number = 0; number < 2; ++number) {
+    kept.push_back(back.reserve(by_tcp, bytes));
+    ASSERT_NE(kept.back(), nullptr);
+    make_frame({kept.back(), bytes}, number);
+    back.commit(by_tcp);
+  }
+  for (std::byte* const frame : kept) back.release(by_tcp, frame);
+  ASSERT_TRUE(poll_until([&] { return a.sink.arrivals.size() == kept.size(); }, a, b));
+  const std::vector<Transport::Traffic> traffic = b.transport->traffic();
+  ASSERT_EQ(traffic.size(), two.size());
+  for (std::size_t i = 0; i < traffic.size(); ++i) {
+    EXPECT_EQ(traffic[i].by, two[i].interface);
+    EXPECT_GT(traffic[i].bytes_sent, bytes);
+    EXPECT_LT(traffic[i].bytes_sent, 2 * bytes);
+  }
+}
+
 TEST_F(TcpRails, AnotherConnectionTakesThePlaceOfOneThatBreaksWhichIsMadeAnew) {
   settle(a, b);
   Stream stream(a, link, b);

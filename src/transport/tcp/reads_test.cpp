@@ -129,7 +129,7 @@ TEST_F(TcpReads, MemoryThatIsLetGoHalfwayIsNotReadAnyMore) {
   auto held = back->hold(address_of(memory), memory.size());
   std::vector<std::byte> place(memory.size());
   ASSERT_TRUE(start(memory, 0, (*held)->remote_key(), place, 1));
-  while (owner.transport->traffic().bytes_sent < 2 * data_bytes_max) owner.transport->progress();
+  while (owner.bytes_sent() < 2 * data_bytes_max) owner.transport->progress();
   held->reset();
   settle(reader, owner);
   EXPECT_EQ(reader.sink.operations, (Done{{1, false}}));

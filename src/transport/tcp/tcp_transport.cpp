@@ -60,8 +60,13 @@ TcpTransport::~TcpTransport() {
   for (const auto& [peer, link] : links_) link->close();
 }
 
-transport::Transport::Traffic TcpTransport::traffic() const {
-  return {.by = fmt::format("port {}", port_), .bytes_sent = services_.bytes_sent};
+std::vector<transport::Transport::Traffic> TcpTransport::traffic() const {
+  std::vector<Traffic> traffic;
+  for (std::size_t i = 0; i < services_.interfaces.size(); ++i)
+    traffic.push_back({services_.interfaces[i].name, services_.bytes_sent[i]});
+  if (services_.bytes_sent.back() > 0)
+    traffic.push_back({"other interfaces", services_.bytes_sent.back()});
+  return traffic;
 }
 
 TcpLink& TcpTransport::link_for(const Identity& peer) {

@@ -49,7 +49,7 @@ class TcpTransport final : public Transport {
   [[nodiscard]] bool reaches_other_jobs() const override {
     return services_.side.others != nullptr;
   }
-  [[nodiscard]] Traffic traffic() const override;
+  [[nodiscard]] std::vector<Traffic> traffic() const override;
   [[nodiscard]] PeerConnections connections() const override { return services_.connections; }
   Result<std::span<const std::byte>> address() override {
     return std::span<const std::byte>(address_);

@@ -83,7 +83,7 @@ TEST_P(Tcp, TheOneThatIsReachedLearnsOfItsLinkOnceAndBothSend) {
   EXPECT_EQ(a.sink.arrivals.size(), 1U);
   EXPECT_EQ(b.sink.arrivals.size(), 1U);
   EXPECT_EQ(a.sink.damaged + b.sink.damaged, 0);
-  EXPECT_GT(a.transport->traffic().bytes_sent, 8U);
+  EXPECT_GT(a.bytes_sent(), 8U);
 }
 
 TEST_P(Tcp, BothConnectingAtOnceKeepOneConnection) {

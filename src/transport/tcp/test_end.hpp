@@ -40,6 +40,12 @@ struct End {
   TcpLink& connect(Peer& to) {
     return static_cast<TcpLink&>(**transport->connect(to.self, *to.transport->address()));
   }
+  /// By all interfaces.
+  [[nodiscard]] std::uint64_t bytes_sent() const {
+    std::uint64_t sum = 0;
+    for (const Transport::Traffic& each : transport->traffic()) sum += each.bytes_sent;
+    return sum;
+  }
 
   const Identity self;
   memory::Ledger ledger;

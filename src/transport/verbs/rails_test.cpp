@@ -69,7 +69,7 @@ TEST(VerbsRails, EveryActivePortIsOne) {
     EXPECT_EQ(rail.name(), i == 0 ? "verbs" : "verbs." + std::to_string(i));
     EXPECT_EQ(rail.rail().network, "verbs");
     EXPECT_EQ(rail.rail().number, i);
-    ports.push_back(rail.traffic().by);
+    ports.push_back(rail.traffic().at(0).by);
   }
   EXPECT_EQ(ports, (std::vector<std::string>{"port 1 of softrdma0", "port 2 of softrdma0",
                                              "port 1 of softrdma1", "port 2 of softrdma1"}));
@@ -81,7 +81,7 @@ TEST(VerbsRails, SettingsSayWhichAndHowMany) {
   named.device = "softrdma1,mlx9_9";
   const RailsEnd end(0, named);
   ASSERT_EQ(end.rails.size(), 2U);
-  EXPECT_EQ(end.rails[0]->traffic().by, "port 1 of softrdma1");
+  EXPECT_EQ(end.rails[0]->traffic().at(0).by, "port 1 of softrdma1");
 }
 
 TEST(VerbsRails, OneThatNobodyUsesCostsLittle) {
@@ -95,8 +95,8 @@ TEST(VerbsRails, OneThatNobodyUsesCostsLittle) {
   settle(a, b);
   EXPECT_EQ(b.sink.arrivals.size(), 1U);
   EXPECT_GT(b.buffer_bytes(), 2 * whole - whole / 4) << "once a peer is met there, it has its own";
-  EXPECT_GE(a.rails[1]->traffic().bytes_sent, 64U);
-  EXPECT_EQ(a.rails[0]->traffic().bytes_sent, 0U);
+  EXPECT_GE(a.rails[1]->traffic().at(0).bytes_sent, 64U);
+  EXPECT_EQ(a.rails[0]->traffic().at(0).bytes_sent, 0U);
 }
 
 TEST(VerbsRails, ThePortTellsWhenItGoesDownAndComesBack) {

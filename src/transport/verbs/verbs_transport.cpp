@@ -248,11 +248,11 @@ void VerbsTransport::set_up(bool is_up) {
   for (const auto& [peer, link] : links_) environment_.sink->on_link_state(*link);
 }
 
-transport::Transport::Traffic VerbsTransport::traffic() const {
-  return {.by = fmt::format("port {} of {}", port_->number, port_->device),
-          .bytes_sent = datagrams_->bytes_sent() +
-                        (services_->reliable ? services_->reliable->bytes_started() : 0) +
-                        (services_->xrc ? services_->xrc->hosts->bytes_started() : 0)};
+std::vector<transport::Transport::Traffic> VerbsTransport::traffic() const {
+  return {{.by = fmt::format("port {} of {}", port_->number, port_->device),
+           .bytes_sent = datagrams_->bytes_sent() +
+                         (services_->reliable ? services_->reliable->bytes_started() : 0) +
+                         (services_->xrc ? services_->xrc->hosts->bytes_started() : 0)}};
 }
 
 bool VerbsTransport::poll_connections() {

@@ -50,7 +50,7 @@ class VerbsTransport final : public Transport {
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] transport::Rail rail() const override { return services_->rail; }
-  [[nodiscard]] Traffic traffic() const override;
+  [[nodiscard]] std::vector<Traffic> traffic() const override;
   Result<std::span<const std::byte>> address() override;
   Result<Link*> connect(const Identity& peer, std::span<const std::byte> address) override;
   bool progress() override;
