@@ -10,7 +10,8 @@ Directory::Directory(Scheduler& scheduler, std::uint64_t seed, std::uint32_t pro
       job_(random_.next()),
       processes_(processes),
       per_host_(random_.between<std::uint32_t>(1, processes)),
-      publish_ns_max_(std::uint64_t{100} << random_.below(14)) {}
+      publish_ns_max_(std::uint64_t{100} << random_.below(14)),
+      last_visible_ns_(processes) {}
 
 bootstrap::Placement Directory::placement(std::uint32_t index) const {
   const std::uint32_t first_of_host = index - index % per_host_;
@@ -33,8 +34,10 @@ std::optional<std::uint32_t> Directory::local_rank(std::uint32_t of,
 void Directory::publish(std::uint32_t index, std::string_view key,
                         std::span<const std::byte> value) {
   scheduler_.note("{} publishes {} bytes", index, value.size());
+  std::uint64_t& last_ns = last_visible_ns_[index];
+  last_ns = std::max(last_ns, scheduler_.now_ns() + random_.below(publish_ns_max_));
   scheduler_.after(
-      random_.below(publish_ns_max_),
+      last_ns - scheduler_.now_ns(),
       [this, entry = Key(index, key), bytes = std::vector<std::byte>(value.begin(), value.end())] {
         visible_.emplace(entry, bytes);
         for (std::uint32_t i = 0; i < processes_; ++i) scheduler_.wake(i);

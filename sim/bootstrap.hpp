@@ -48,6 +48,7 @@ class Directory {
   const std::uint32_t per_host_;
   const std::uint64_t publish_ns_max_;  // until others see what one says
   std::map<Key, std::vector<std::byte>> visible_;
+  std::vector<std::uint64_t> last_visible_ns_;  // of each process: when all that it published is
   std::uint32_t arrived_at_end_ = 0;
 };
 

@@ -129,7 +129,6 @@ void Network::close(std::uint32_t port) {
 
 void Network::bury(std::uint32_t process) {
   if (is_closed(process)) return;
-  ++probes_.deaths;
   for (std::uint8_t rail = 0; rail < settings_.rails; ++rail) {
     const std::uint32_t port = port_of(process, rail);
     close(port);

@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "sim/connections.hpp"
@@ -47,6 +48,7 @@ struct PortFailure {
 
 /// How a network behaves.
 struct NetworkSettings {
+  std::string_view name;  // of one of several; empty: it is the only one
   std::array<std::uint64_t, transport::channel_kind_count> delay_ns_max{};
   std::uint64_t slow_one_in = 0;  // frames that take much longer
   std::uint64_t connect_ns_max = 0;

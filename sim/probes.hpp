@@ -19,6 +19,7 @@ struct NetworkProbes {
   std::uint64_t rings_recalled = 0;
   std::uint64_t copies = 0;
   std::uint64_t copies_refused = 0;
+  std::uint64_t side_copies = 0;  // of them by a second network
   std::uint64_t full = 0;         // reservations that found no room
   std::uint64_t taken_early = 0;  // frames that a receive took past progress
   std::uint64_t datagrams_lost = 0;
@@ -74,6 +75,7 @@ inline constexpr std::array network_probes = {
     NetworkProbe{"rings given back", &NetworkProbes::rings_given_back},
     NetworkProbe{"rings recalled", &NetworkProbes::rings_recalled},
     NetworkProbe{"single copies", &NetworkProbes::copies},
+    NetworkProbe{"single copies by a second network", &NetworkProbes::side_copies},
     NetworkProbe{"single copies refused", &NetworkProbes::copies_refused},
     NetworkProbe{"frames without room", &NetworkProbes::full},
     NetworkProbe{"frames taken past progress", &NetworkProbes::taken_early},

@@ -45,6 +45,11 @@ bool is_connected(ChannelKind kind) {
          kind == ChannelKind::rc_rdma;
 }
 
+transport::Rail rail_of(const NetworkSettings& settings, std::uint8_t number) {
+  if (settings.name.empty() && settings.rails == 1) return {};
+  return {settings.name.empty() ? "sim" : settings.name, number};
+}
+
 /// By which a frame arrives that was committed to KIND.
 ChannelKind kind_of_frames(ChannelKind kind) {
   return kind == ChannelKind::rc_rdma ? ChannelKind::rc_send : kind;
@@ -312,8 +317,9 @@ SimTransport::SimTransport(Network& network, const Identity& self, std::uint8_t 
                            transport::Sink& sink, const channel::PolicySettings& limits)
     : network_(network),
       self_(self),
-      rail_(network.settings().rails > 1 ? transport::Rail{"sim", rail} : transport::Rail{}),
-      name_(rail == 0 ? "sim" : fmt::format("sim.{}", rail)),
+      rail_(rail_of(network.settings(), rail)),
+      name_(fmt::format("{}{}", rail_.network.empty() ? "sim" : rail_.network,
+                        rail == 0 ? "" : fmt::format(".{}", rail))),
       port_(network.port_of(self.index, rail)),
       sink_(sink),
       holdings_(network.scheduler(), limits) {}

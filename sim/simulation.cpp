@@ -12,9 +12,11 @@ namespace {
 
 class SimSurroundings final : public session::Surroundings {
  public:
-  SimSurroundings(Directory& directory, Network& network, std::uint32_t index, bool oversubscribed,
-                  const channel::PolicySettings& limits)
+  /// BESIDE: a second network, or null.
+  SimSurroundings(Directory& directory, Network& network, Network* beside, std::uint32_t index,
+                  bool oversubscribed, const channel::PolicySettings& limits)
       : network_(network),
+        beside_(beside),
         limits_(limits),
         bootstrap_(directory, index),
         waiter_(network.scheduler(), index, oversubscribed) {}
@@ -28,11 +30,15 @@ class SimSurroundings final : public session::Surroundings {
     for (std::uint8_t rail = 0; rail < network_.settings().rails; ++rail)
       transports.push_back(std::make_unique<SimTransport>(network_, bootstrap_.placement().self,
                                                           rail, sink, limits_));
+    if (beside_ != nullptr)
+      transports.push_back(
+          std::make_unique<SimTransport>(*beside_, bootstrap_.placement().self, 0, sink, limits_));
     return transports;
   }
 
  private:
   Network& network_;
+  Network* const beside_;
   const channel::PolicySettings& limits_;
   SimBootstrap bootstrap_;
   SimWaiter waiter_;
@@ -96,6 +102,8 @@ void draw_operations(Random& random, p2p::ProtocolSettings& settings) {
   settings.pipeline_depth = random.between<std::int64_t>(1, 4);
   settings.pipeline_eager_bytes = random.one_in(3) ? 0 : std::int64_t{16} << random.below(9);
   settings.pipeline_cache = random.one_in(2);
+  settings.stripe_bytes_min = std::int64_t{64} << random.below(10);
+  settings.stripe_networks = !random.one_in(4);
 }
 
 /// Settings far from the defaults too, so that every limit is met.
@@ -130,6 +138,7 @@ struct Simulation {
         scheduler(plan.seed, trace),
         directory(scheduler, plan.seed, static_cast<std::uint32_t>(ranks)),
         network(scheduler, network_settings(plan), plan.seed, static_cast<std::uint32_t>(ranks)),
+        beside(make_beside()),
         workload(plan.workload->make(random, ranks, types)),
         is_tolerant(plan.workload->tolerates_deaths),
         comes_to_rest(random.one_in(2) && !network.settings().fails_for_good()) {
@@ -152,9 +161,23 @@ struct Simulation {
     drawn.draw_failures(random, static_cast<std::uint32_t>(ranks));
     if (plan.adjust_network) plan.adjust_network(drawn);
     if (!drawn.has_datagrams) drawn.rails = 1;
+    if (drawn.has_datagrams && random.one_in(3)) drawn.name = "first";
     std::erase_if(drawn.port_failures,
                   [&](const PortFailure& failure) { return failure.rail >= drawn.rails; });
     return drawn;
+  }
+
+  /// Where the network has a name: another one, which copies memory.
+  std::unique_ptr<Network> make_beside() {
+    if (network.settings().name.empty()) return nullptr;
+    constexpr std::uint64_t other_seed = 0x9e3779b97f4a7c15;
+    NetworkSettings drawn = NetworkSettings::draw(random);
+    drawn.name = "beside";
+    drawn.has_datagrams = false;
+    drawn.rails = 1;
+    drawn.single_copy_one_in = 1;
+    return std::make_unique<Network>(scheduler, drawn, seed ^ other_seed,
+                                     static_cast<std::uint32_t>(ranks));
   }
 
   void plan_death(const Death& death) {
@@ -164,7 +187,9 @@ struct Simulation {
       if (!directory.is_visible(death.process)) {
         plan_death({death.process, again_ns});
       } else if (!network.is_closed(death.process)) {
+        ++network.probes().deaths;
         network.bury(death.process);
+        if (beside) beside->bury(death.process);
         scheduler.kill(death.process);
         note_finished(death.process);
       }
@@ -174,10 +199,10 @@ struct Simulation {
   void run_rank(int rank) {
     constexpr std::uint64_t first_stream = 100;
     const auto index = static_cast<std::uint32_t>(rank);
-    auto process =
-        session::Process::create(std::make_unique<SimSurroundings>(
-                                     directory, network, index, oversubscribed, settings.channel),
-                                 settings, types);
+    auto process = session::Process::create(
+        std::make_unique<SimSurroundings>(directory, network, beside.get(), index, oversubscribed,
+                                          settings.channel),
+        settings, types);
     if (!process.ok()) scheduler.fail(process.error().sentence());
     Rank self{rank,
               ranks,
@@ -274,6 +299,7 @@ struct Simulation {
   Scheduler scheduler;
   Directory directory;
   Network network;
+  const std::unique_ptr<Network> beside;  // or null
   const std::unique_ptr<Workload> workload;
   const bool is_tolerant;              // of deaths
   const bool comes_to_rest;            // before the first process ends
@@ -295,6 +321,10 @@ Outcome simulate(const Plan& plan) {
   outcome.events = simulation.trace.events();
   outcome.simulated_ns = simulation.scheduler.now_ns();
   outcome.network = simulation.network.probes();
+  if (simulation.beside) {
+    outcome.network += simulation.beside->probes();
+    outcome.network.side_copies += simulation.beside->probes().copies;
+  }
   outcome.processes = simulation.probes;
   return outcome;
 }

@@ -50,7 +50,8 @@ class Bootstrap {
   [[nodiscard]] virtual const Placement& placement() const = 0;
 
   /// Publishes VALUE under KEY for the others (an address); may be called once per key. Others see
-  /// it at some time after the next commit(), or before. KEY at most 31 bytes, VALUE at most 255.
+  /// it at some time after the next commit(), or before, and never without what was published
+  /// earlier. KEY at most 31 bytes, VALUE at most 255.
   virtual Result<void> publish(std::string_view key, std::span<const std::byte> value) = 0;
   /// Others may look up what was published until now. All processes of the job call it equally
   /// often; it may wait for them. The first time is before the first look_up().
