@@ -69,8 +69,9 @@ Result<Ref<Request>> Agreements::start(Comm& comm, Ref<Group> members,
                               base::make_ref<AgreementRequest>(comm), std::move(conclude)})
           .first->second;
   Ref<Request> request = entry.request;
-  for (const Identity& process : departed_)
-    if (const int gone = members->rank_of(process); gone >= 0) contribution.failed.add(gone);
+  // Also those that took their leave.
+  for (int member = 0; member < members->size(); ++member)
+    if (engine_.backend().is_gone(members->member(member))) contribution.failed.add(member);
   if (has_dropped_early_) entry.agreement.note_missed();
   entry.agreement.start(std::move(contribution));
   take_early(key, entry);
@@ -118,7 +119,6 @@ void Agreements::take_early(const Key& key, Entry& entry) {
 }
 
 void Agreements::on_departure(const Identity& process) {
-  departed_.push_back(process);
   std::vector<Key> concerned;
   for (auto& [key, entry] : entries_) {
     const int rank = entry.members->rank_of(process);

@@ -47,9 +47,8 @@ class Agreements {
                              Conclusion conclude);
 
   void on_message(const Identity& from, std::span<const std::byte> message);
+  /// PROCESS is gone, whether it died or took its leave.
   void on_departure(const Identity& process);
-  /// Processes that are gone, whether they died or took their leave.
-  [[nodiscard]] const std::vector<Identity>& departed() const { return departed_; }
 
  private:
   struct Key {
@@ -82,7 +81,6 @@ class Agreements {
   std::deque<Early> early_;
   std::size_t early_bytes_ = 0;
   bool has_dropped_early_ = false;
-  std::vector<Identity> departed_;
 };
 
 }  // namespace hawser::comm_ops
