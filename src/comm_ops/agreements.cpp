@@ -53,7 +53,7 @@ Ref<Group> Agreements::members_of(const Comm& comm) {
   return ours.member(0) < theirs.member(0) ? ours.union_with(theirs) : theirs.union_with(ours);
 }
 
-Result<Ref<Request>> Agreements::start(Comm& comm, Ref<Group> members,
+Result<Ref<Request>> Agreements::start(Comm& comm, const Ref<Group>& members,
                                        Agreement::Contribution contribution, Conclusion conclude) {
   const auto size = static_cast<std::size_t>(members->size());
   if (message_bytes_max(size) > p2p::active_bytes_max)

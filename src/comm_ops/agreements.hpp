@@ -43,8 +43,8 @@ class Agreements {
   /// The members of COMM, of both sides, in an order that all of them agree on.
   static Ref<Group> members_of(const Comm& comm);
   /// This process takes part in the next agreement of MEMBERS, those of COMM.
-  Result<Ref<Request>> start(Comm& comm, Ref<Group> members, Agreement::Contribution contribution,
-                             Conclusion conclude);
+  Result<Ref<Request>> start(Comm& comm, const Ref<Group>& members,
+                             Agreement::Contribution contribution, Conclusion conclude);
 
   void on_message(const Identity& from, std::span<const std::byte> message);
   /// PROCESS is gone, whether it died or took its leave.

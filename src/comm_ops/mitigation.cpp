@@ -168,10 +168,10 @@ Agreement::Contribution Mitigation::contribution_of(const Comm& comm, const Grou
 
 Result<Ref<Request>> Mitigation::iagree(Comm& comm, int& flag) {
   const p2p::LaneLock lock(engine_);
-  Ref<Group> members = Agreements::members_of(comm);
+  const Ref<Group> members = Agreements::members_of(comm);
   Agreement::Contribution contribution = contribution_of(comm, *members);
   contribution.value = static_cast<std::uint32_t>(flag);
-  return agreements_.start(comm, std::move(members), std::move(contribution),
+  return agreements_.start(comm, members, std::move(contribution),
                            [&flag](const Agreement::Decision& decision) {
                              flag = static_cast<int>(decision.value);
                              return result_of(decision);
@@ -184,7 +184,7 @@ Result<void> Mitigation::agree(Comm& comm, int& flag) {
 
 Result<Ref<Request>> Mitigation::ishrink(Comm& comm, std::function<void(Ref<Comm>)> result) {
   const p2p::LaneLock lock(engine_);
-  Ref<Group> members = Agreements::members_of(comm);
+  const Ref<Group> members = Agreements::members_of(comm);
   Agreement::Contribution contribution = contribution_of(comm, *members);
   contribution.blob = blob_of(comms_.take_numbers(comm.is_inter()));
   return agreements_.start(comm, members, std::move(contribution),
