@@ -2,7 +2,8 @@
 // that is readable while events wait, for poll(2) and its kin.
 //
 // The descriptor is the end of a pipe, which holds one byte while there are events. Ownership: the
-// program's is the reading end, ours the writing one. Threads: the mutex of the connection service.
+// program's is one reading end, ours the writing one and another reading one: the program may close
+// its own, and another file have the number. Threads: the mutex of the connection service.
 #pragma once
 
 #include <fcntl.h>
@@ -32,12 +33,17 @@ class EventChannel {
   explicit EventChannel(int flags) {
     int ends[2];
     if (::pipe2(ends, flags & (O_CLOEXEC | O_NONBLOCK)) != 0) return;
-    descriptor_ = ends[0];
+    hawser::platform::FileDescriptor programs(ends[0]);
     signal_ = hawser::platform::FileDescriptor(ends[1]);
     hawser::platform::close_on_exec(signal_);
+    readable_ = hawser::platform::FileDescriptor(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0));
+    if (readable_.is_open()) descriptor_ = programs.release();
   }
 
+  /// The program's.
   [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// Ours: the same file, for as long as this lives.
+  [[nodiscard]] int readable() const { return readable_.get(); }
   [[nodiscard]] bool is_empty() const { return events_.empty(); }
 
   void push(const QueuedEvent& event) {
@@ -74,11 +80,12 @@ class EventChannel {
   }
   void lower_signal() {
     char any;
-    [[maybe_unused]] const ssize_t read = ::read(descriptor_, &any, 1);
+    [[maybe_unused]] const ssize_t read = ::read(readable_.get(), &any, 1);
   }
 
   int descriptor_ = -1;
   hawser::platform::FileDescriptor signal_;
+  hawser::platform::FileDescriptor readable_;
   std::deque<QueuedEvent> events_;
 };
 

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "platform/file.hpp"
 #include "softrdma/verbs/cm_call.hpp"
 
 namespace softrdma::verbs {
@@ -88,12 +87,10 @@ namespace {
 
 bool is_blocking(int descriptor) { return (::fcntl(descriptor, F_GETFL) & O_NONBLOCK) == 0; }
 
-/// Waits without the mutex, on a descriptor of its own: the program may close its, and another file
-/// have the number. Who waits on a channel that the program closes waits for ever, as with the
-/// kernel: programs leave threads behind so.
+/// Waits without the mutex. Who waits on a channel that the program closes waits for ever, as with
+/// the kernel: programs leave threads behind so.
 int get_event(ConnectionService& service, int descriptor, const rdma_ucm_get_event& command) {
   std::shared_ptr<EventChannel> channel;
-  hawser::platform::FileDescriptor readable;
   for (;;) {
     {
       const std::lock_guard guard(service.mutex());
@@ -104,13 +101,9 @@ int get_event(ConnectionService& service, int descriptor, const rdma_ucm_get_eve
         std::memcpy(reinterpret_cast<void*>(command.response), &event, sizeof(event));
         return 0;
       }
-      if (!readable.is_open()) {
-        readable = hawser::platform::FileDescriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-        if (!readable.is_open()) return errno;
-      }
     }
-    if (!is_blocking(readable.get())) return EAGAIN;
-    pollfd waited{.fd = readable.get(), .events = POLLIN, .revents = 0};
+    if (!is_blocking(channel->readable())) return EAGAIN;
+    pollfd waited{.fd = channel->readable(), .events = POLLIN, .revents = 0};
     ::poll(&waited, 1, -1);
   }
 }

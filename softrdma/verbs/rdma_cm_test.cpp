@@ -31,6 +31,17 @@ namespace {
 constexpr const char* node = "/dev/infiniband/rdma_cm";
 constexpr int patience_ms = 10'000;
 
+/// Writes a command to a channel: 0 or an errno.
+template <class Command>
+int give_to(int descriptor, std::uint32_t number, const Command& command,
+            std::size_t answer_bytes = 0) {
+  struct {
+    rdma_ucm_cmd_hdr header;
+    Command command;
+  } written{{number, sizeof(Command), static_cast<std::uint16_t>(answer_bytes)}, command};
+  return ::write(descriptor, &written, sizeof(written)) == sizeof(written) ? 0 : errno;
+}
+
 /// An event channel, and the commands that these tests give.
 class TestChannel {
  public:
@@ -41,14 +52,9 @@ class TestChannel {
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  /// 0 or an errno.
   template <class Command>
   int give(std::uint32_t number, const Command& command, std::size_t answer_bytes = 0) const {
-    struct {
-      rdma_ucm_cmd_hdr header;
-      Command command;
-    } written{{number, sizeof(Command), static_cast<std::uint16_t>(answer_bytes)}, command};
-    return ::write(descriptor_, &written, sizeof(written)) == sizeof(written) ? 0 : errno;
+    return give_to(descriptor_, number, command, answer_bytes);
   }
   template <class Command, class Answer>
   int ask(std::uint32_t number, Command command, Answer* answer) const {
@@ -419,12 +425,8 @@ struct Fetching {
 
   void fetch() {
     rdma_ucm_event_resp event{};
-    struct {
-      rdma_ucm_cmd_hdr header;
-      rdma_ucm_get_event command;
-    } written{{RDMA_USER_CM_CMD_GET_EVENT, sizeof(rdma_ucm_get_event), sizeof(event)},
-              {reinterpret_cast<std::uint64_t>(&event)}};
-    error = ::write(descriptor, &written, sizeof(written)) < 0 ? errno : 0;
+    const rdma_ucm_get_event command{reinterpret_cast<std::uint64_t>(&event)};
+    error = give_to(descriptor, RDMA_USER_CM_CMD_GET_EVENT, command, sizeof(event));
   }
 };
 
