@@ -48,7 +48,8 @@ struct PortFailure {
 
 /// How a network behaves.
 struct NetworkSettings {
-  std::string_view name;  // of one of several; empty: it is the only one
+  std::string_view name = "sim";
+  bool is_alone = true;  // processes have no other one
   std::array<std::uint64_t, transport::channel_kind_count> delay_ns_max{};
   std::uint64_t slow_one_in = 0;  // frames that take much longer
   std::uint64_t connect_ns_max = 0;

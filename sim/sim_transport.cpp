@@ -45,11 +45,6 @@ bool is_connected(ChannelKind kind) {
          kind == ChannelKind::rc_rdma;
 }
 
-transport::Rail rail_of(const NetworkSettings& settings, std::uint8_t number) {
-  if (settings.name.empty() && settings.rails == 1) return {};
-  return {settings.name.empty() ? "sim" : settings.name, number};
-}
-
 /// By which a frame arrives that was committed to KIND.
 ChannelKind kind_of_frames(ChannelKind kind) {
   return kind == ChannelKind::rc_rdma ? ChannelKind::rc_send : kind;
@@ -317,9 +312,11 @@ SimTransport::SimTransport(Network& network, const Identity& self, std::uint8_t 
                            transport::Sink& sink, const channel::PolicySettings& limits)
     : network_(network),
       self_(self),
-      rail_(rail_of(network.settings(), rail)),
-      name_(fmt::format("{}{}", rail_.network.empty() ? "sim" : rail_.network,
-                        rail == 0 ? "" : fmt::format(".{}", rail))),
+      rail_(network.settings().is_alone && network.settings().rails == 1
+                ? transport::Rail{}
+                : transport::Rail{network.settings().name, rail}),
+      name_(rail == 0 ? std::string(network.settings().name)
+                      : fmt::format("{}.{}", network.settings().name, rail)),
       port_(network.port_of(self.index, rail)),
       sink_(sink),
       holdings_(network.scheduler(), limits) {}

@@ -161,18 +161,19 @@ struct Simulation {
     drawn.draw_failures(random, static_cast<std::uint32_t>(ranks));
     if (plan.adjust_network) plan.adjust_network(drawn);
     if (!drawn.has_datagrams) drawn.rails = 1;
-    if (drawn.has_datagrams && random.one_in(3)) drawn.name = "first";
+    if (drawn.has_datagrams) drawn.is_alone = !random.one_in(3);
     std::erase_if(drawn.port_failures,
                   [&](const PortFailure& failure) { return failure.rail >= drawn.rails; });
     return drawn;
   }
 
-  /// Where the network has a name: another one, which copies memory.
+  /// Where the network is not alone: another one, which copies memory.
   std::unique_ptr<Network> make_beside() {
-    if (network.settings().name.empty()) return nullptr;
+    if (network.settings().is_alone) return nullptr;
     constexpr std::uint64_t other_seed = 0x9e3779b97f4a7c15;
     NetworkSettings drawn = NetworkSettings::draw(random);
     drawn.name = "beside";
+    drawn.is_alone = false;
     drawn.has_datagrams = false;
     drawn.rails = 1;
     drawn.single_copy_one_in = 1;
