@@ -69,7 +69,7 @@ Result<Ref<Request>> Agreements::start(Comm& comm, const Ref<Group>& members,
                               base::make_ref<AgreementRequest>(comm), std::move(conclude)})
           .first->second;
   Ref<Request> request = entry.request;
-  // Also those that took their leave.
+  // Who has died, or has taken its leave.
   for (int member = 0; member < members->size(); ++member)
     if (engine_.backend().is_gone(members->member(member))) contribution.failed.add(member);
   if (has_dropped_early_) entry.agreement.note_missed();

@@ -157,12 +157,9 @@ void Mitigation::acknowledge_all(Comm& comm) {
 Agreement::Contribution Mitigation::contribution_of(const Comm& comm, const Group& members) const {
   const int size = members.size();
   Agreement::Contribution contribution{~0U, {}, RankSet(size), RankSet(size)};
-  const std::vector<Identity> failed = registry_->failed_members(comm);
-  for (std::size_t i = 0; i < failed.size(); ++i) {
-    const int rank = members.rank_of(failed[i]);
-    contribution.failed.add(rank);
-    if (i < comm.acknowledged_failures()) contribution.acknowledged.add(rank);
-  }
+  std::vector<Identity> failed = registry_->failed_members(comm);
+  failed.resize(std::min(failed.size(), comm.acknowledged_failures()));
+  for (const Identity& process : failed) contribution.acknowledged.add(members.rank_of(process));
   return contribution;
 }
 
