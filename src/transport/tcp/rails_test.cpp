@@ -1,6 +1,8 @@
 // Several connections with one peer, by several interfaces.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "transport/tcp/test_end.hpp"
 
 namespace hawser::transport::tcp {
@@ -32,6 +34,8 @@ struct RailEnd : End<> {
 /// Long frames, each of which is released once it has left.
 class Stream {
  public:
+  static constexpr std::size_t bytes = 60'000;
+
   Stream(RailEnd& from, TcpLink& link, RailEnd& to) : from_(from), link_(link), to_(to) {}
 
   void send(std::size_t frames) {
@@ -45,15 +49,20 @@ class Stream {
     arrived_ = wanted;
   }
 
- private:
-  bool send_one(std::uint64_t number) {
-    constexpr std::size_t bytes = 60'000;
+  /// One that is to be released; null if there is no room.
+  std::byte* send_kept(std::uint64_t number) {
     std::byte* const frame = link_.reserve(by_tcp, bytes);
-    if (frame == nullptr) return false;
+    if (frame == nullptr) return nullptr;
     make_frame({frame, bytes}, number);
     link_.commit(by_tcp);
-    link_.release(by_tcp, frame);
-    return true;
+    return frame;
+  }
+
+ private:
+  bool send_one(std::uint64_t number) {
+    std::byte* const frame = send_kept(number);
+    if (frame != nullptr) link_.release(by_tcp, frame);
+    return frame != nullptr;
   }
 
   RailEnd& from_;
@@ -92,22 +101,20 @@ TEST_F(TcpRails, BytesAreCountedByInterface) {
   ASSERT_TRUE(poll_until([&] { return link.connections() == 2; }, a, b));
   // B has dialled the second one: on loopback only who dials knows by the address which it is.
   TcpLink& back = static_cast<TcpLink&>(*b.sink.links.at(0));
-  constexpr std::size_t bytes = 60'000;
-  std::vector<std::byte*> kept;  // so that the second goes by the connection that has less to carry
-  for (std::size_t number = 0; number < 2; ++number) {
-    kept.push_back(back.reserve(by_tcp, bytes));
-    ASSERT_NE(kept.back(), nullptr);
-    make_frame({kept.back(), bytes}, number);
-    back.commit(by_tcp);
+  Stream stream(b, back, a);
+  // Kept, so that the second goes by the connection that has less to carry.
+  const std::array kept = {stream.send_kept(0), stream.send_kept(1)};
+  for (std::byte* const frame : kept) {
+    ASSERT_NE(frame, nullptr);
+    back.release(by_tcp, frame);
   }
-  for (std::byte* const frame : kept) back.release(by_tcp, frame);
   ASSERT_TRUE(poll_until([&] { return a.sink.arrivals.size() == kept.size(); }, a, b));
   const std::vector<Transport::Traffic> traffic = b.transport->traffic();
   ASSERT_EQ(traffic.size(), two.size());
   for (std::size_t i = 0; i < traffic.size(); ++i) {
     EXPECT_EQ(traffic[i].by, two[i].interface);
-    EXPECT_GT(traffic[i].bytes_sent, bytes);
-    EXPECT_LT(traffic[i].bytes_sent, 2 * bytes);
+    EXPECT_GT(traffic[i].bytes_sent, Stream::bytes);
+    EXPECT_LT(traffic[i].bytes_sent, 2 * Stream::bytes);
   }
 }
 
