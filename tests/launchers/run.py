@@ -25,6 +25,7 @@ import slurm
 
 SECONDS_MAX = 120
 NOT_DONE = "not done after"
+LINES_TOLD = 12  # of what failed, at the end
 
 SOME = [("p2p", 4), ("collectives", 3), ("comms", 4), ("threads", 2), ("waiting", 8), ("p2p", 1)]
 ALL = [(program, ranks)
@@ -121,12 +122,20 @@ def srun(cluster, mpi, nodes=1, network=""):
 class Results:
     def __init__(self):
         self.counts = collections.Counter()
+        self.failures = []
 
     def add(self, launcher, what, failure):
         self.counts["failed" if failure else "passed"] += 1
         print(f"{launcher:16} {what:24} {'FAILED' if failure else 'passed'}", flush=True)
         if failure:
             print(failure, flush=True)
+            self.failures.append((launcher, what, failure))
+
+    def tell_failures(self):
+        """Once more, since of a long log often only the end is kept."""
+        for launcher, what, failure in self.failures:
+            print(f"\n{launcher} {what} FAILED:")
+            print(*failure.splitlines()[-LINES_TOLD:], sep="\n")
 
     def skip(self, launcher, sentence):
         self.counts["skipped"] += 1
@@ -335,6 +344,7 @@ def main():
     if arguments.only in "mpich" and (arguments.environments / "mpich").is_dir():
         check_name_server(arguments.environments, arguments.build, results)
     check_slurm(arguments, programs, results)
+    results.tell_failures()
     counts = [results.counts[kind] for kind in ("passed", "failed", "skipped")]
     print("{} passed, {} failed, {} skipped".format(*counts))
     if arguments.counts:

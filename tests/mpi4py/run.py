@@ -22,6 +22,7 @@ import sys
 import time
 
 VERSION = "4.1.2"
+LINES_TOLD = 40
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WORK = ROOT / "build" / "mpi4py"
@@ -211,6 +212,13 @@ def expected_modules(names):
     return sorted((set(names) or found) - later)
 
 
+def tell_output(log):
+    """The end of what a failed run printed, and where the rest is."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    say(f"the last lines of {log.relative_to(ROOT)}:")
+    say("\n".join(lines[-LINES_TOLD:]))
+
+
 def report(options, runs, modules):
     """Prints the table and the failures; returns totals (passed, failed, skipped)."""
     totals = collections.Counter()
@@ -238,9 +246,10 @@ def report(options, runs, modules):
             if end and module not in ran and not (ranks > 1 and module in SOLITARY):
                 totals["failed"] += 1
         if end:
-            say(f"{ranks} ranks: {end}; see "
-                f"{folder_of(options, ranks).relative_to(ROOT)}/output.log")
+            say(f"{ranks} ranks: {end}")
             totals["failed"] += not bad
+        if bad or end:
+            tell_output(folder_of(options, ranks) / "output.log")
     return totals["passed"], totals["failed"], totals["skipped"]
 
 

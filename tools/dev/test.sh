@@ -230,6 +230,7 @@ print_failures() {
     [[ -f $results/logs/$name ]] || continue
     printf '\n── %s failed; its last lines:\n' "$name"
     tail -n 30 "$results/logs/$name"
+    [[ ! -f $results/$name.xml ]] || "$python" tools/dev/failed_cases.py "$results/$name.xml"
   done
 }
 
