@@ -81,14 +81,20 @@ inline void pack(const ConstBuffer& buffer, Count offset, std::byte* out, Count 
   pack_by(copy, buffer, offset, out, bytes);
 }
 /// The opposite: stores them.
-inline void unpack(const Buffer& buffer, Count offset, const std::byte* in, Count bytes) {
+template <class Copy>
+void unpack_by(Copy&& copy, const Buffer& buffer, Count offset, const std::byte* in, Count bytes) {
   if (bytes == 0) return;
   if (buffer.type->is_dense()) {
-    base::copy_bytes(first_byte(buffer.data, *buffer.type) + offset, in,
-                     static_cast<std::size_t>(bytes));
+    copy(first_byte(buffer.data, *buffer.type) + offset, in, static_cast<std::size_t>(bytes));
   } else {
     buffer.type->unpack(buffer.data, buffer.count, offset, in, bytes);
   }
+}
+inline void unpack(const Buffer& buffer, Count offset, const std::byte* in, Count bytes) {
+  const auto copy = [](std::byte* to, const std::byte* from, std::size_t length) {
+    base::copy_bytes(to, from, length);
+  };
+  unpack_by(copy, buffer, offset, in, bytes);
 }
 
 /// What is matched: communicator and kind of traffic, peer's rank in comm.peer_group(), tag.

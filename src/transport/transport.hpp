@@ -199,8 +199,18 @@ class Link {
   /// Room for one frame of BYTES (at most frame_bytes_max), 8-byte aligned; null if there is none
   /// now. Must be followed at once by commit(): peers may be waiting behind it.
   virtual std::byte* reserve(ChannelKind kind, std::size_t bytes) = 0;
+  /// The same for a frame of long data. PHASE, a multiple of 8 below 64: where in a cache line the
+  /// frame had best begin, so that its data stand there as they do in the sender's memory, which
+  /// makes copies quick. A wish; nobody depends on it.
+  virtual std::byte* reserve_in_phase(ChannelKind kind, std::size_t bytes, std::size_t /*phase*/) {
+    return reserve(kind, bytes);
+  }
   /// Copies a long run of BYTES into a reserved frame, by whatever way is quickest to this peer.
   virtual void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
+    base::copy_bytes(to, from, bytes);
+  }
+  /// The opposite, out of a frame that has arrived.
+  virtual void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
     base::copy_bytes(to, from, bytes);
   }
   /// Makes the reserved frame visible to the peer and wakes it if it sleeps.

@@ -131,14 +131,16 @@ class Endpoint {
   }
 
   /// Sends a frame of FRAME_BYTES over KIND if it has room and nothing waits in the FIFO. FILL
-  /// writes what follows the prefix: fill(std::byte* body).
+  /// writes what follows the prefix: fill(std::byte* body). PHASE: see Link::reserve_in_phase(); of
+  /// short frames, and where it does not matter, 0.
   template <class Fill>
   bool try_send(ChannelKind kind, std::uint8_t frame_class, Sequencing sequencing,
-                std::size_t frame_bytes, Fill&& fill) {
+                std::size_t frame_bytes, Fill&& fill, std::size_t phase = 0) {
     if (has_waiting_) [[unlikely]]
       return false;
     if (assurance_) return try_send_assured(kind, frame_class, frame_bytes, fill);
-    std::byte* frame = link_->reserve(kind, frame_bytes);
+    std::byte* frame = phase == 0 ? link_->reserve(kind, frame_bytes)
+                                  : link_->reserve_in_phase(kind, frame_bytes, phase);
     if (frame == nullptr) [[unlikely]]
       return false;
     write_prefix(frame, frame_class, sequencing);

@@ -35,6 +35,14 @@ void show(Team& team, const ConstBuffer& buffer, Count offset, std::byte* place,
   p2p::pack_by(copy, buffer, offset, place, length);
 }
 
+/// Takes the LENGTH bytes at PLACE, which another member shows, as those of BUFFER from OFFSET on.
+void take(Team& team, const Buffer& buffer, Count offset, const std::byte* place, Count length) {
+  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t bytes) {
+    team.copy_out(to, from, bytes);
+  };
+  p2p::unpack_by(copy, buffer, offset, place, length);
+}
+
 }  // namespace
 
 Result<void> shared_barrier(Team& team, const BarrierArguments&) {
@@ -63,7 +71,7 @@ Result<void> shared_bcast(Team& team, const BcastArguments& a) {
                                  round.offset() + static_cast<Count>(team.bytes_of(a.root)),
                                  bytes_of(a.buffer)));
     } else {
-      p2p::unpack(a.buffer, round.offset(), team.shown_by(a.root, size_of(length)), length);
+      take(team, a.buffer, round.offset(), team.shown_by(a.root, size_of(length)), length);
     }
   }
   return result;
@@ -86,8 +94,8 @@ Result<void> shared_gather(Team& team, const GatherArguments& a) {
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
       if (member != a.root)
-        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
-                    team.shown_by(member, size_of(length)), length);
+        take(team, part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
+             team.shown_by(member, size_of(length)), length);
   }
   return {};
 }
@@ -111,8 +119,8 @@ Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
       team.begin(0);
       team.arrive();
       team.await(a.root);
-      p2p::unpack(a.receive, round.offset(), team.shown_by(a.root, shown) + length * team.rank(),
-                  length);
+      take(team, a.receive, round.offset(), team.shown_by(a.root, shown) + length * team.rank(),
+           length);
     }
   }
   return {};
@@ -128,8 +136,8 @@ Result<void> shared_allgather(Team& team, const AllgatherArguments& a) {
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
       if (member != team.rank())
-        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
-                    team.shown_by(member, size_of(length)), length);
+        take(team, part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
+             team.shown_by(member, size_of(length)), length);
   }
   return {};
 }
@@ -151,8 +159,8 @@ Result<void> shared_alltoall(Team& team, const AlltoallArguments& a) {
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
       if (member != me)
-        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
-                    team.shown_by(member, shown) + length * me, length);
+        take(team, part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
+             team.shown_by(member, shown) + length * me, length);
   }
   return {};
 }

@@ -125,10 +125,10 @@ Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
         combine_shares(team, items, mine, round.count(), own, a.in_place ? nullptr : receive);
     team.await_all();
     if (a.in_place) {
-      base::copy_bytes(receive, result, bytes);
+      team.copy_out(receive, result, bytes);
     } else {
-      own.copy_beside(receive, result, bytes, [](auto* to, auto* from, std::size_t length) {
-        base::copy_bytes(to, from, length);
+      own.copy_beside(receive, result, bytes, [&](auto* to, auto* from, std::size_t length) {
+        team.copy_out(to, from, length);
       });
     }
   }
@@ -159,7 +159,7 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
       const std::byte* result = combine_shares(team, items, mine, round.count(), own, nullptr);
       if (!is_root) continue;
       team.await_all();
-      items.copy(round.at(a.receive), result, round.count());
+      team.copy_out(round.at(a.receive), result, bytes);
     }
   }
   return {};

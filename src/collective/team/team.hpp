@@ -22,7 +22,7 @@
 #include "base/copy.hpp"
 #include "core/comm/comm.hpp"
 #include "hostmem/board.hpp"
-#include "hostmem/stores.hpp"
+#include "hostmem/measured_copy.hpp"
 #include "memory/ledger/ledger.hpp"
 #include "p2p/engine.hpp"
 #include "platform/file.hpp"
@@ -89,12 +89,11 @@ class Team final : public core::Companion {
 
   /// Copies BYTES into what this member shows, or into a result.
   void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
-    // Members that share cores have no distance that could be measured.
-    if (has_last()) {
-      base::copy_bytes(to, from, bytes);
-    } else {
-      copy_(to, from, bytes);
-    }
+    copy_in_(to, from, bytes);
+  }
+  /// The opposite, out of what others show.
+  void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
+    copy_out_(to, from, bytes);
   }
 
   void await_all() {
@@ -142,7 +141,8 @@ class Team final : public core::Companion {
   p2p::Engine& engine_;
   const platform::Mapping memory_;
   hostmem::Board board_;
-  hostmem::MeasuredCopy copy_;
+  hostmem::MeasuredCopy copy_in_{true};
+  hostmem::MeasuredCopy copy_out_{false};
   const core::Comm& comm_;
   const int rank_;
   std::unique_ptr<std::byte[]> nowhere_;

@@ -101,7 +101,7 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
                      wanted.tag == any_tag ? any_tag : arrival->match.tag};
   const std::size_t bytes = arrival->payload.size();
   if (!(key == wanted) || bytes > capacity) return Taken::no;
-  unpack(buffer, 0, arrival->payload.data(), static_cast<Count>(bytes));
+  unpack_frame(*from, buffer, 0, arrival->payload.data(), bytes);
   *status = status_of({key.context, key.source, arrival->match.tag}, bytes);
   from->count_received(ChannelKind::ring, bytes);
   from->pop(ChannelKind::ring);

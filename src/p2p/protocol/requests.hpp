@@ -141,6 +141,19 @@ class SendRequest final : public Request {
   Ref<Datatype> type_;
 };
 
+/// Unpacks what stands in a frame of PEER, whose link knows how long runs are copied.
+inline void unpack_frame(channel::Endpoint& peer, const Buffer& buffer, std::uint64_t offset,
+                         const std::byte* in, std::size_t bytes) {
+  if (bytes < base::long_copy_bytes) {
+    unpack(buffer, static_cast<Count>(offset), in, static_cast<Count>(bytes));
+    return;
+  }
+  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t length) {
+    peer.link().copy_out(to, from, length);
+  };
+  unpack_by(copy, buffer, static_cast<Count>(offset), in, static_cast<Count>(bytes));
+}
+
 class ReceiveRequest final : public Request, public PostedReceive {
  public:
   explicit ReceiveRequest(RequestPool<ReceiveRequest>& pool)
@@ -157,7 +170,7 @@ class ReceiveRequest final : public Request, public PostedReceive {
     received += data.size();
     if (offset >= capacity || data.empty()) return;
     const std::uint64_t bytes = std::min<std::uint64_t>(data.size(), capacity - offset);
-    unpack(buffer, static_cast<Count>(offset), data.data(), static_cast<Count>(bytes));
+    unpack_frame(*endpoint, buffer, offset, data.data(), bytes);
   }
   void finish() {
     if (is_truncated()) [[unlikely]]

@@ -30,6 +30,16 @@ void pack_frame(Endpoint& peer, const ConstBuffer& buffer, std::uint64_t offset,
   pack_by(copy, buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
 }
 
+/// Of a frame whose payload, behind OVERHEAD bytes, is BYTES of BUFFER from OFFSET on: the payload
+/// shall stand in its cache lines as it does in the user's.
+std::size_t phase_of(const ConstBuffer& buffer, std::uint64_t offset, std::size_t overhead,
+                     std::size_t bytes) {
+  constexpr std::size_t line_bytes = 64, unit_bytes = 8;
+  if (bytes < base::long_copy_bytes || !buffer.type->is_dense()) return 0;
+  const auto from = reinterpret_cast<std::uintptr_t>(first_byte(buffer.data, *buffer.type));
+  return (from + offset - overhead) % line_bytes / unit_bytes * unit_bytes;
+}
+
 wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes) {
   return {(envelope.comm->peer_context(envelope.peer) << 2) |
               static_cast<std::uint32_t>(envelope.traffic),
@@ -84,10 +94,12 @@ SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
 }
 
 /// Payload of one frame of a long message: short enough that the receiver copies the first while
-/// the sender writes the second, long enough that frames cost little.
+/// the sender writes the second, long enough that frames cost little and both have the memory to
+/// themselves that they work on.
 std::size_t ChannelBackend::fragment_bytes(std::uint64_t message_bytes) {
   constexpr std::uint64_t kib = 1024;
-  return message_bytes <= 16 * kib ? 8 * kib : 12 * kib;
+  if (message_bytes <= 16 * kib) return 8 * kib;
+  return message_bytes <= 64 * kib ? 16 * kib : 32 * kib;
 }
 
 /// Over a connection each frame is a system call, which takes as long as copying several KiB.
@@ -128,7 +140,8 @@ bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
       kind, class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
       [&](std::byte* body) {
         pack_frame(endpoint, buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
-      });
+      },
+      phase_of(buffer, 0, wire::eager_overhead, bytes));
   if (sent) note_sent(endpoint, kind, bytes, bytes, bytes, SendProtocol::eager);
   return sent;
 }
@@ -209,14 +222,15 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   const std::size_t payload = std::min(fragment_bytes(kind, request.total),
                                        endpoint.frame_bytes_max(kind) - wire::stream_overhead);
   const std::uint64_t token = sends_in_rendezvous_.insert(&request);
-  const bool sent =
-      endpoint.try_send(kind, class_byte(FrameClass::stream), Sequencing::ordered,
-                        wire::stream_overhead + payload, [&](std::byte* body) {
-                          body = wire::put(body, header_for(request.envelope, payload));
-                          body = wire::put_rendezvous(
-                              body, {token, request.total, 0, {}, wire::Offer::frames, 0, 0, 0, 0});
-                          pack_frame(endpoint, request.buffer, 0, body, payload);
-                        });
+  const bool sent = endpoint.try_send(
+      kind, class_byte(FrameClass::stream), Sequencing::ordered, wire::stream_overhead + payload,
+      [&](std::byte* body) {
+        body = wire::put(body, header_for(request.envelope, payload));
+        body = wire::put_rendezvous(
+            body, {token, request.total, 0, {}, wire::Offer::frames, 0, 0, 0, 0});
+        pack_frame(endpoint, request.buffer, 0, body, payload);
+      },
+      phase_of(request.buffer, 0, wire::stream_overhead, payload));
   if (!sent) {
     sends_in_rendezvous_.erase(token);
     return false;
@@ -343,18 +357,22 @@ bool ChannelBackend::push_fragment(SendRequest& request) {
       pack_frame(endpoint, request.buffer, request.offset, payload, bytes);
     }
   };
+  const std::size_t phase =
+      request.copy ? 0 : phase_of(request.buffer, request.offset, overhead, bytes);
   const bool sent =
       request.is_stream
-          ? endpoint.try_send(kind, class_byte(FrameClass::stream_data), Sequencing::ordered,
-                              overhead + bytes,
-                              [&](std::byte* body) {
-                                fill(wire::put(body, wire::StreamDataHeader{request.token}));
-                              })
+          ? endpoint.try_send(
+                kind, class_byte(FrameClass::stream_data), Sequencing::ordered, overhead + bytes,
+                [&](std::byte* body) {
+                  fill(wire::put(body, wire::StreamDataHeader{request.token}));
+                },
+                phase)
           : endpoint.try_send(
                 kind, class_byte(FrameClass::data), Sequencing::none, overhead + bytes,
                 [&](std::byte* body) {
                   fill(wire::put(body, wire::DataHeader{request.peer_token, request.offset}));
-                });
+                },
+                phase);
   if (!sent) return false;
   request.offset += bytes;
   request.sent += bytes;

@@ -20,7 +20,7 @@ namespace hawser::transport::shm {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 inline constexpr std::uint64_t segment_magic = 0x315f474553575348ULL;  // "HSWSEG_1"
-inline constexpr std::uint32_t segment_version = 3;
+inline constexpr std::uint32_t segment_version = 4;
 
 /// Frames of the transport itself share the channels with those of the layer above.
 /// Those about rings travel in the shared queue alone, long_data in rings.
@@ -69,13 +69,14 @@ struct alignas(cache_line_bytes) QueueSlot {
 static_assert(sizeof(QueueSlot) == queue_slot_bytes);
 inline constexpr std::size_t queue_frame_bytes_max = sizeof(QueueSlot::frame);
 
-/// control: 63       56 55                   32 31                 0
-///         +-----------+-----------------------+-------------------+
-///         | FrameType | frame bytes           | stamp             |
-///         +-----------+-----------------------+-------------------+
+/// control: 63   62   60 59     56 55                   32 31                 0
+///         +----+-------+---------+-----------------------+-------------------+
+///         | 0  | phase |FrameType| frame bytes           | stamp             |
+///         +----+-------+---------+-----------------------+-------------------+
 /// stamp: the low 32 bits of the line's position + 1, so that a line of an earlier lap never looks
 /// new. A frame of at most line_frame_bytes lies in the line, a longer one in the bulk area, or, if
-/// its type is long_data, in the long area.
+/// its type is long_data, in the long area; it begins 8 * phase bytes behind the start of a cache
+/// line there (Link::reserve_in_phase).
 struct alignas(cache_line_bytes) RingLine {
   std::atomic<std::uint64_t> control;
   std::byte frame[cache_line_bytes - 8];

@@ -9,21 +9,29 @@
 namespace hawser::transport::shm {
 
 std::size_t ShmLink::frame_bytes_max(ChannelKind kind) const {
-  if (kind == ChannelKind::ring && outgoing_) return outgoing_shape_.frame_bytes_max();
+  if (kind == ChannelKind::ring && outgoing_)
+    return outgoing_->is_extended() ? outgoing_shape_.extended_frame_bytes_max()
+                                    : outgoing_shape_.frame_bytes_max();
   return queue_frame_bytes_max;
 }
 
 std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
-  if (kind == ChannelKind::ring) {
-    if (bytes >= long_frame_bytes && !outgoing_->is_extended()) [[unlikely]]
-      count_long_frame();
-    std::byte* frame = outgoing_->reserve(bytes);
-    if (frame != nullptr || !want_room(outgoing_->room(), own_word_, waker_.payer())) return frame;
-    return outgoing_->reserve(bytes);
-  }
+  if (kind == ChannelKind::ring) return reserve_in_ring(bytes, 0);
   claimed_ = claim_slot();
   claimed_bytes_ = bytes;
   return claimed_ == nullptr ? nullptr : claimed_->frame;
+}
+
+std::byte* ShmLink::reserve_in_phase(ChannelKind kind, std::size_t bytes, std::size_t phase) {
+  return kind == ChannelKind::ring ? reserve_in_ring(bytes, phase) : reserve(kind, bytes);
+}
+
+std::byte* ShmLink::reserve_in_ring(std::size_t bytes, std::size_t phase) {
+  if (bytes >= long_frame_bytes && !outgoing_->is_extended()) [[unlikely]]
+    count_long_frame();
+  std::byte* frame = outgoing_->reserve(bytes, phase);
+  if (frame != nullptr || !want_room(outgoing_->room(), own_word_, waker_.payer())) return frame;
+  return outgoing_->reserve(bytes, phase);
 }
 
 /// Asks for a long area now and then, until there is one. A question that finds no room now is
@@ -39,7 +47,11 @@ QueueSlot* ShmLink::claim_slot() {
 }
 
 void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
-  copy_(to, from, bytes);
+  copy_in_(to, from, bytes);
+}
+
+void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
+  copy_out_(to, from, bytes);
 }
 
 void ShmLink::commit(ChannelKind kind) {

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "hostmem/stores.hpp"
+#include "hostmem/measured_copy.hpp"
 #include "hostmem/wake.hpp"
 #include "platform/local_socket.hpp"
 #include "transport/shm/attach.hpp"
@@ -48,7 +48,9 @@ class ShmLink final : public Link {
   [[nodiscard]] Rail rail() const override { return {network_name}; }
   [[nodiscard]] std::uint64_t bits_per_second() const override { return copy_bits_per_second; }
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
+  std::byte* reserve_in_phase(ChannelKind kind, std::size_t bytes, std::size_t phase) override;
   void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) override;
+  void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) override;
   void commit(ChannelKind kind) override;
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;
@@ -71,9 +73,10 @@ class ShmLink final : public Link {
                       pid_t pid, hostmem::WakeWord* wake_word, bool try_single_copy);
   /// The peer granted a ring: true if it is sound; the ring is used from now on.
   bool accept_ring(const RingGrant& grant);
-  /// It has given our ring a long area, after we asked.
-  void accept_extension() {
+  /// It has given our ring a long area, after we asked; false if there is no such ring any more.
+  [[nodiscard]] bool accept_extension() {
     if (outgoing_) outgoing_->extend();
+    return outgoing_.has_value();
   }
   /// Reads frames from the peer's ring from now on.
   void open_incoming_ring(const Segment::Ring& ring) {
@@ -125,6 +128,7 @@ class ShmLink final : public Link {
   static constexpr std::uint32_t long_frames_per_question = 16;
 
   QueueSlot* claim_slot();
+  std::byte* reserve_in_ring(std::size_t bytes, std::size_t phase);
   void count_long_frame();
 
   Identity identity_;
@@ -142,7 +146,8 @@ class ShmLink final : public Link {
   QueueSlot* claimed_ = nullptr;
   std::size_t claimed_bytes_ = 0;
   std::optional<RingSender> outgoing_;
-  hostmem::MeasuredCopy copy_;
+  hostmem::MeasuredCopy copy_in_{true};
+  hostmem::MeasuredCopy copy_out_{false};
   RingShape outgoing_shape_{};
   std::uint32_t long_frames_ = 0;  // in a ring without a long area
   std::optional<RingReceiver> incoming_ring_;

@@ -30,6 +30,10 @@
 
 namespace hawser::transport::shm {
 
+inline constexpr std::size_t long_frame_bytes = 4096;
+/// 32 KiB of data and their headers: longer frames bring nothing, and let a receiver wait.
+inline constexpr std::size_t long_area_frame_bytes_max = 32768 + 128;
+
 struct RingShape {
   std::uint32_t line_count;  // a power of two
   std::uint32_t bulk_bytes;  // a multiple of the cache line
@@ -44,23 +48,31 @@ struct RingShape {
   [[nodiscard]] std::size_t frame_bytes_max() const {
     return std::clamp<std::size_t>(bulk_bytes / 4, line_frame_bytes, ring_frame_bytes_max);
   }
+  /// The same where there is a long area: frames are longer there if eight of them fit.
+  [[nodiscard]] std::size_t extended_frame_bytes_max() const {
+    return std::max(frame_bytes_max(),
+                    std::min<std::size_t>(long_bytes / 8, long_area_frame_bytes_max));
+  }
 };
 
 namespace ring_control {
 
-constexpr std::uint64_t make(FrameType type, std::size_t frame_bytes, std::uint64_t position) {
-  return (static_cast<std::uint64_t>(type) << 56) |
+constexpr std::uint64_t make(FrameType type, std::size_t phase, std::size_t frame_bytes,
+                             std::uint64_t position) {
+  return (static_cast<std::uint64_t>(phase / 8) << 60) | (static_cast<std::uint64_t>(type) << 56) |
          (static_cast<std::uint64_t>(frame_bytes) << 32) | static_cast<std::uint32_t>(position + 1);
 }
 constexpr std::uint32_t stamp(std::uint64_t control) { return static_cast<std::uint32_t>(control); }
 constexpr std::size_t frame_bytes(std::uint64_t control) {
   return (control >> 32) & ring_frame_bytes_max;
 }
-constexpr FrameType type(std::uint64_t control) { return static_cast<FrameType>(control >> 56); }
+constexpr FrameType type(std::uint64_t control) {
+  return static_cast<FrameType>((control >> 56) & 0xf);
+}
+/// In bytes.
+constexpr std::size_t phase(std::uint64_t control) { return ((control >> 60) & 7) * 8; }
 
 }  // namespace ring_control
-
-inline constexpr std::size_t long_frame_bytes = 4096;
 
 /// An area of a ring as sender and receiver both count it: its positions count up for ever, and
 /// both compute alike where the next frame goes.
@@ -103,14 +115,18 @@ class RingSender {
   void extend() { long_.area = RingArea(long_.area.at_start(), shape_.long_bytes); }
   [[nodiscard]] bool is_extended() const { return long_.area.bytes() > 0; }
 
-  /// Room for a frame, or null.
-  std::byte* reserve(std::size_t frame_bytes) {
+  /// Room for a frame, or null. Unless it fits into a line, it begins PHASE bytes behind the start
+  /// of one.
+  std::byte* reserve(std::size_t frame_bytes, std::size_t phase = 0) {
     if (position_ - consumed_ >= shape_.line_count && !refresh()) return nullptr;
     reserved_bytes_ = frame_bytes;
+    reserved_phase_ = phase;
     reserved_long_ = frame_bytes >= long_frame_bytes && is_extended();
     if (frame_bytes <= line_frame_bytes) return line().frame;
-    return reserved_long_ ? reserve_in(long_, &reserved_ends_.in_long, frame_bytes)
-                          : reserve_in(bulk_, &reserved_ends_.in_bulk, frame_bytes);
+    std::byte* const room = reserved_long_
+                                ? reserve_in(long_, &reserved_ends_.in_long, phase + frame_bytes)
+                                : reserve_in(bulk_, &reserved_ends_.in_bulk, phase + frame_bytes);
+    return room == nullptr ? nullptr : room + phase;
   }
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
   void commit() {
@@ -118,8 +134,9 @@ class RingSender {
     long_.area.set_tail(reserved_ends_.in_long);
     ends_[position_ & (shape_.line_count - 1)] = reserved_ends_;
     const FrameType type = reserved_long_ ? FrameType::long_data : FrameType::data;
-    line().control.store(ring_control::make(type, reserved_bytes_, position_),
-                         std::memory_order_release);
+    line().control.store(
+        ring_control::make(type, reserved_phase_, reserved_bytes_, position_),
+        std::memory_order_release);
     ++position_;
     if (++in_a_row_ >= in_a_row_min)
       platform::prefetch_for_write(&lines_[(position_ + lines_ahead) & (shape_.line_count - 1)]);
@@ -146,16 +163,17 @@ class RingSender {
 
   RingLine& line() { return lines_[position_ & (shape_.line_count - 1)]; }
 
-  std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t frame_bytes) {
-    const std::uint64_t start = used.area.place(frame_bytes);
-    const std::uint64_t wanted_end = start + RingArea::rounded(frame_bytes);
+  /// BYTES from the start of a line on.
+  std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t bytes) {
+    const std::uint64_t start = used.area.place(bytes);
+    const std::uint64_t wanted_end = start + RingArea::rounded(bytes);
     if (wanted_end - used.head > used.area.bytes()) {
       refresh();
       if (wanted_end - used.head > used.area.bytes()) return nullptr;
     }
     *end = wanted_end;
     std::byte* const room = used.area.at(start);
-    if (frame_bytes < long_frame_bytes) ask_for_lines(room, frame_bytes);
+    if (bytes < long_frame_bytes) ask_for_lines(room, bytes);
     return room;
   }
   /// The receiver's core has the lines of a frame that it read in the last lap: this one asks for
@@ -187,6 +205,7 @@ class RingSender {
   std::uint64_t consumed_ = 0;  // as last seen
   std::uint32_t in_a_row_ = 0;  // frames since the last answer
   std::size_t reserved_bytes_ = 0;
+  std::size_t reserved_phase_ = 0;
   bool reserved_long_ = false;
   Ends reserved_ends_{};    // the areas' tails once the reserved frame is committed
   std::vector<Ends> ends_;  // per line: after its frame
@@ -217,9 +236,9 @@ class RingReceiver {
     const std::size_t bytes = ring_control::frame_bytes(control);
     if (*type == FrameType::long_data) {
       *type = FrameType::data;
-      *frame = look_into(long_, bytes);
+      *frame = look_into(long_, bytes, ring_control::phase(control));
     } else if (bytes > line_frame_bytes) {
-      *frame = look_into(bulk_, bytes);
+      *frame = look_into(bulk_, bytes, ring_control::phase(control));
     } else {
       *frame = {line.frame, bytes};
       front_area_ = nullptr;
@@ -247,13 +266,14 @@ class RingReceiver {
   }
 
  private:
-  std::span<const std::byte> look_into(RingArea& area, std::size_t bytes) {
+  std::span<const std::byte> look_into(RingArea& area, std::size_t bytes, std::size_t phase) {
     front_area_ = &area;
     front_end_ = area.tail();
-    if (bytes > area.bytes()) return {};
-    const std::uint64_t start = area.place(bytes);
-    front_end_ = start + RingArea::rounded(bytes);
-    return {area.at(start), bytes};
+    const std::size_t whole_bytes = phase + bytes;
+    if (whole_bytes > area.bytes()) return {};
+    const std::uint64_t start = area.place(whole_bytes);
+    front_end_ = start + RingArea::rounded(whole_bytes);
+    return {area.at(start) + phase, bytes};
   }
   void publish() {
     header_->consumed.store(position_, std::memory_order_release);

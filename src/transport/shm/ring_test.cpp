@@ -35,8 +35,8 @@ struct Ring {
   RingReceiver receiver{memory.get(), shape};
 };
 
-bool send(RingSender& sender, std::size_t bytes, std::uint64_t number) {
-  std::byte* frame = sender.reserve(bytes);
+bool send(RingSender& sender, std::size_t bytes, std::uint64_t number, std::size_t phase = 0) {
+  std::byte* frame = sender.reserve(bytes, phase);
   if (frame == nullptr) return false;
   make_frame({frame, bytes}, number);
   sender.commit();
@@ -47,9 +47,38 @@ TEST(RingShape, FramesFitSeveralTimesAndIntoTheControlWord) {
   EXPECT_EQ((RingShape{64, 65536, 0}).frame_bytes_max(), 16384U);
   EXPECT_EQ((RingShape{64, 64, 0}).frame_bytes_max(), line_frame_bytes);
   const std::size_t longest = RingShape{64, 0xffffffc0U, 0}.frame_bytes_max();
-  EXPECT_EQ(ring_control::frame_bytes(ring_control::make(FrameType::data, longest, 5)), longest);
-  EXPECT_EQ(ring_control::type(ring_control::make(FrameType::ring_grant, longest, 5)),
-            FrameType::ring_grant);
+  const std::uint64_t control = ring_control::make(FrameType::ring_extended, 56, longest, 5);
+  EXPECT_EQ(ring_control::frame_bytes(control), longest);
+  EXPECT_EQ(ring_control::type(control), FrameType::ring_extended);
+  EXPECT_EQ(ring_control::phase(control), 56U);
+  EXPECT_EQ(ring_control::stamp(control), 6U);
+}
+
+TEST(RingShape, FramesOfALongAreaAreLongerIfEightOfThemFit) {
+  EXPECT_EQ((RingShape{64, 65536, 1 << 20}).extended_frame_bytes_max(), long_area_frame_bytes_max);
+  EXPECT_EQ((RingShape{64, 16384, 1 << 16}).extended_frame_bytes_max(), 8192U);
+  EXPECT_EQ((RingShape{64, 65536, 64}).extended_frame_bytes_max(), 16384U);
+}
+
+TEST(Ring, LongerFramesBeginWhereTheSenderWishes) {
+  Ring ring({16, 32768, 65536});
+  for (const bool extended : {false, true}) {
+    if (extended) {
+      ring.receiver.extend();
+      ring.sender.extend();
+    }
+    for (std::size_t phase = 0; phase < cache_line_bytes; phase += 8) {
+      for (const std::size_t bytes : {line_frame_bytes + 1, 1000UL, long_frame_bytes, 8000UL}) {
+        ASSERT_TRUE(send(ring.sender, bytes, bytes, phase));
+        FrameType type;
+        std::span<const std::byte> frame;
+        ASSERT_TRUE(ring.receiver.front(&type, &frame));
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame.data()) % cache_line_bytes, phase);
+        EXPECT_EQ(check_frame(frame), bytes);
+        ring.receiver.pop();
+      }
+    }
+  }
 }
 
 TEST(Ring, FramesAroundTheLinesEnd) {
@@ -101,7 +130,8 @@ TEST_P(RingProperty, BehavesLikeABoundedQueue) {
       }
       if (random() % 2 == 0) {
         const std::size_t bytes = 8 + random() % (bytes_max - 7);
-        if (send(ring.sender, bytes, sent)) {
+        const std::size_t phase = bytes > 200 ? random() % 8 * 8 : 0;
+        if (send(ring.sender, bytes, sent, phase)) {
           model.emplace_back(bytes, sent++);
         } else {
           ASSERT_FALSE(model.empty()) << "an empty ring has room";

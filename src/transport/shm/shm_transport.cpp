@@ -351,7 +351,7 @@ void ShmTransport::handle(ShmLink& link, FrameType type, std::span<const std::by
       extend_ring(link);
       return;
     case FrameType::ring_extended:
-      link.accept_extension();
+      if (link.accept_extension()) environment_.sink->on_channels_changed(link);
       return;
     case FrameType::long_data:  // the ring has dealt with it
       return;

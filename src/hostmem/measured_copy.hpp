@@ -1,0 +1,162 @@
+// MeasuredCopy: long runs of bytes between this process's memory and memory that another one writes
+// or reads, copied by what is quickest here and now. That depends on the processor, on the length,
+// on how the two ends lie within a cache line, and on whether the two cores share a cache, which
+// nobody tells us, and which changes when a process, or a virtual machine, is moved. So it is
+// measured, now and then.
+//
+// CopyChoice is the state machine, without a clock, for runs that are alike: next() says how the
+// next run is to be copied and whether its time is wanted; took() hears it. In a *survey* each way
+// has a few runs, of which the quickest counts. Afterwards the best way is used, and looked at
+// seldom: if it takes another time than it used to, things have changed, and there is a survey.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "base/copy.hpp"
+#include "platform/clock.hpp"
+
+namespace hawser::hostmem {
+
+enum class CopyWay : std::uint8_t { vector, string, past_cache };  // see base/copy.hpp
+
+class CopyChoice {
+ public:
+  struct Next {
+    CopyWay way;
+    bool is_measured;
+  };
+
+  /// Of the first WAYS ways.
+  explicit constexpr CopyChoice(std::uint8_t ways) : ways_(ways) {}
+
+  Next next() {
+    if (since_survey_ < gap_max) ++since_survey_;
+    if (tried_ < ways_) return {static_cast<CopyWay>(tried_), true};
+    if (left_ > 0) --left_;
+    return {best_, left_ == 0};
+  }
+  /// A measured run of BYTES took NS, by the way that next() said.
+  void took(std::size_t bytes, std::uint64_t ns) {
+    const std::uint32_t pace = pace_of(bytes, ns);
+    if (tried_ < ways_) {
+      note_trial(pace);
+    } else {
+      note_look(pace);
+    }
+  }
+  [[nodiscard]] CopyWay best() const { return best_; }
+
+ private:
+  static constexpr std::uint16_t runs_between_looks = 64;
+  static constexpr std::uint16_t runs_in_doubt = 4;
+  static constexpr std::uint8_t looks_for_change = 3;  // one may be an accident (an interrupt)
+  static constexpr std::uint8_t runs_of_a_trial = 3;
+  /// Runs from one survey to the next: the fewest, doubled after each that changed nothing, since
+  /// a way that is not the best may take many times as long; and the most.
+  static constexpr std::uint16_t gap_min = 64;
+  static constexpr std::uint16_t gap_max = 4096;
+
+  /// In 1/16 ns per KiB.
+  static std::uint32_t pace_of(std::size_t bytes, std::uint64_t ns) {
+    const std::uint64_t pace = ns * 16 * 1024 / std::max<std::size_t>(bytes, 1);
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(pace, std::numeric_limits<std::uint32_t>::max() / 16));
+  }
+  void begin_survey() {
+    tried_ = 0;
+    trials_ = 0;
+    strange_ = 0;
+  }
+  void note_trial(std::uint32_t pace) {
+    paces_[tried_] = trials_ == 0 ? pace : std::min(paces_[tried_], pace);
+    if (++trials_ < runs_of_a_trial) return;
+    trials_ = 0;
+    if (++tried_ == ways_) end_survey();
+  }
+  void end_survey() {
+    const CopyWay before = best_;
+    // Another way has to be better by a tenth.
+    for (std::uint8_t way = 0; way < ways_; ++way)
+      if (paces_[way] * 10 < pace_of_best() * 9) best_ = static_cast<CopyWay>(way);
+    gap_ = best_ != before ? gap_min : std::min<std::uint16_t>(gap_ * 2, gap_max);
+    since_survey_ = 0;
+    left_ = runs_between_looks;
+  }
+  void note_look(std::uint32_t pace) {
+    const std::uint32_t usual = pace_of_best();
+    const bool is_strange = pace * 5 < usual * 4 || pace * 4 > usual * 5;
+    if (!is_strange) paces_[static_cast<std::size_t>(best_)] = (7 * usual + pace) / 8;
+    strange_ = is_strange ? std::min<std::uint8_t>(strange_ + 1, looks_for_change) : 0;
+    left_ = strange_ > 0 ? runs_in_doubt : runs_between_looks;
+    if (since_survey_ >= gap_max || (strange_ == looks_for_change && since_survey_ >= gap_))
+      begin_survey();
+  }
+  [[nodiscard]] std::uint32_t pace_of_best() const {
+    return paces_[static_cast<std::size_t>(best_)];
+  }
+
+  std::array<std::uint32_t, 3> paces_{};  // of each way, in the last survey; of the best since then
+  std::uint16_t left_ = 0;                // runs until the next look
+  std::uint16_t gap_ = gap_min;
+  std::uint16_t since_survey_ = 0;  // runs
+  std::uint8_t ways_;
+  std::uint8_t tried_ = 0;    // ways, in this survey; all of them: there is none
+  std::uint8_t trials_ = 0;   // of the way that is tried now
+  std::uint8_t strange_ = 0;  // looks in a row that found another pace
+  CopyWay best_ = CopyWay::vector;
+};
+static_assert(sizeof(CopyChoice) <= 24);
+
+class MeasuredCopy {
+ public:
+  /// TO is memory that a peer reads: what passes the cache may reach it sooner. Else it is our own.
+  explicit MeasuredCopy(bool to_peer)
+      : choices_{CopyChoice(ways(to_peer)), CopyChoice(ways(to_peer)), CopyChoice(ways(to_peer)),
+                 CopyChoice(ways(to_peer))} {}
+
+  void operator()(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes < base::long_copy_bytes) {
+      base::copy_bytes(to, from, bytes);
+      return;
+    }
+    CopyChoice& choice = choices_[kind_of(to, from, bytes)];
+    const CopyChoice::Next next = choice.next();
+    const std::uint64_t began_ns = next.is_measured ? platform::monotonic_ns() : 0;
+    copy(next.way, to, from, bytes);
+    if (next.is_measured) [[unlikely]]
+      choice.took(bytes, platform::monotonic_ns() - began_ns);
+  }
+
+ private:
+  static constexpr std::size_t longer_bytes = 8192;
+  static constexpr std::size_t line_bytes = 64;
+
+  static constexpr std::uint8_t ways(bool to_peer) { return to_peer ? 3 : 2; }
+  /// Runs of one kind are alike.
+  static std::size_t kind_of(const std::byte* to, const std::byte* from, std::size_t bytes) {
+    const auto difference =
+        reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
+    return (bytes >= longer_bytes ? 2 : 0) + (difference % line_bytes == 0 ? 1 : 0);
+  }
+  static void copy(CopyWay way, std::byte* to, const std::byte* from, std::size_t bytes) {
+    switch (way) {
+      case CopyWay::vector:
+        base::copy_long(to, from, bytes);
+        return;
+      case CopyWay::string:
+        base::copy_string(to, from, bytes);
+        return;
+      case CopyWay::past_cache:
+        base::copy_past_cache(to, from, bytes);
+        return;
+    }
+  }
+
+  std::array<CopyChoice, 4> choices_;
+};
+
+}  // namespace hawser::hostmem

@@ -1,0 +1,136 @@
+#include "hostmem/measured_copy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace hawser::hostmem {
+namespace {
+
+constexpr std::size_t run_bytes = 16384;
+
+/// What a run takes by each way.
+struct Paces {
+  std::array<std::uint64_t, 3> ns;  // vector, string, past the cache
+};
+constexpr Paces near{{400, 200, 1500}};         // cores that share a cache
+constexpr Paces far{{3200, 420, 400}};          // cores that don't
+constexpr Paces far_slow_string{{3200, 13'000, 1600}};  // on a processor with slow string stores
+constexpr Paces near_slow_string{{640, 13'000, 1600}};
+
+/// What happened in a row of runs.
+struct Seen {
+  std::array<int, 3> runs{};  // by each way
+  int measured = 0;
+  std::uint64_t ns = 0;
+};
+
+Seen copy(CopyChoice& choice, int runs, const Paces& paces) {
+  Seen seen;
+  for (int i = 0; i < runs; ++i) {
+    const CopyChoice::Next next = choice.next();
+    const std::uint64_t ns = paces.ns[static_cast<std::size_t>(next.way)];
+    ++seen.runs[static_cast<std::size_t>(next.way)];
+    seen.ns += ns;
+    if (!next.is_measured) continue;
+    ++seen.measured;
+    choice.took(run_bytes, ns);
+  }
+  return seen;
+}
+
+TEST(CopyChoice, IsTheQuickestWay) {
+  const auto best = [](const Paces& paces, std::uint8_t ways) {
+    CopyChoice choice(ways);
+    copy(choice, 100, paces);
+    return choice.best();
+  };
+  EXPECT_EQ(best(near, 3), CopyWay::string);
+  EXPECT_EQ(best(near_slow_string, 3), CopyWay::vector);
+  EXPECT_EQ(best(far_slow_string, 3), CopyWay::past_cache);
+  EXPECT_EQ(best(far_slow_string, 2), CopyWay::vector);
+}
+
+TEST(CopyChoice, PrefersTheEarlierOfTwoThatAreAlike) {
+  CopyChoice choice(3);
+  copy(choice, 10'000, far);
+  EXPECT_EQ(choice.best(), CopyWay::string);
+}
+
+TEST(CopyChoice, FollowsAMoveInBothDirections) {
+  CopyChoice choice(3);
+  for (int move = 0; move < 5; ++move) {
+    copy(choice, 500, far_slow_string);
+    EXPECT_EQ(choice.best(), CopyWay::past_cache) << move;
+    copy(choice, 500, near_slow_string);
+    EXPECT_EQ(choice.best(), CopyWay::vector) << move;
+  }
+}
+
+TEST(CopyChoice, FollowsALateMoveToo) {
+  CopyChoice choice(3);
+  copy(choice, 100'000, near_slow_string);
+  copy(choice, 5000, far_slow_string);
+  EXPECT_EQ(choice.best(), CopyWay::past_cache);
+}
+
+/// Memory that is touched for the first time takes as long by every way.
+TEST(CopyChoice, IsMadeAnewOnceFirstTouchesAreOver) {
+  CopyChoice choice(3);
+  copy(choice, 32, {{9000, 9000, 9000}});
+  copy(choice, 500, near);
+  EXPECT_EQ(choice.best(), CopyWay::string);
+}
+
+TEST(CopyChoice, IsNotMisledByOneAccident) {
+  CopyChoice choice(3);
+  copy(choice, 100, near);
+  for (int accident = 0; accident < 20; ++accident) {
+    while (!choice.next().is_measured) {
+    }
+    choice.took(run_bytes, 1'000'000);
+    EXPECT_EQ(copy(choice, 130, near).runs[1], 130);
+  }
+}
+
+TEST(CopyChoice, CostsLittleWhereNothingChanges) {
+  CopyChoice choice(3);
+  copy(choice, 10'000, near_slow_string);
+  const Seen seen = copy(choice, 100'000, near_slow_string);
+  EXPECT_LT(seen.measured, 2200);
+  EXPECT_LT(seen.ns, 100'000ULL * near_slow_string.ns[0] * 104 / 100);
+}
+
+/// Data that is in the cache now and then: no way changes it.
+TEST(CopyChoice, CostsLittleWhereEveryRunTakesAnotherTime) {
+  CopyChoice choice(3);
+  std::uint64_t ns = 0;
+  for (int i = 0; i < 1000; ++i) {
+    ns += copy(choice, 50, near_slow_string).ns;
+    ns += copy(choice, 50, {{1280, 26'000, 3200}}).ns;
+  }
+  EXPECT_LT(ns, 100'000ULL * (640 + 1280) / 2 * 108 / 100);
+}
+
+TEST(MeasuredCopy, CopiesRunsOfAnyLengthAndPlace) {
+  std::vector<std::byte> from(40'000), to(40'000);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31 + i / 256);
+  for (const bool to_peer : {false, true}) {
+    MeasuredCopy copy(to_peer);
+    for (int i = 0; i < 600; ++i) {
+      const std::size_t bytes = static_cast<std::size_t>(i) * 61 + 1;
+      const std::size_t shift = static_cast<std::size_t>(i % 80);
+      std::fill(to.begin(), to.end(), std::byte{});
+      copy(to.data() + shift, from.data() + i % 3, bytes);
+      ASSERT_TRUE(std::equal(to.begin() + static_cast<std::ptrdiff_t>(shift),
+                             to.begin() + static_cast<std::ptrdiff_t>(shift + bytes),
+                             from.begin() + i % 3))
+          << i;
+      ASSERT_EQ(to[shift + bytes], std::byte{}) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hawser::hostmem
