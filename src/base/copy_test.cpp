@@ -50,7 +50,7 @@ TEST_P(Copy, CopiesEveryByteOfLongRunsAndNoOther) {
         expect_copied(bytes, to_shift, from_shift);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, Copy, 
+INSTANTIATE_TEST_SUITE_P(Ways, Copy,
                          testing::Values(copy_any, copy_long, copy_string, copy_past_cache));
 
 }  // namespace

@@ -5,14 +5,15 @@
 namespace hawser::hostmem {
 
 void Board::initialize(std::byte* memory, const BoardShape& shape) {
-  new (memory)
-      BoardHeader{board_magic, shape.members, shape.bulk_bytes, shape.counted ? 1U : 0U, 0};
+  new (memory) BoardHeader{board_magic, shape.members, shape.bulk_bytes, shape.counted ? 1U : 0U,
+                           shape.long_bytes};
 }
 
 bool Board::is_valid(const std::byte* memory, const BoardShape& shape) {
   const auto& header = *std::launder(reinterpret_cast<const BoardHeader*>(memory));
   return header.magic == board_magic && header.members == shape.members &&
-         header.bulk_bytes == shape.bulk_bytes && header.counted == (shape.counted ? 1U : 0U);
+         header.bulk_bytes == shape.bulk_bytes && header.counted == (shape.counted ? 1U : 0U) &&
+         header.long_bytes == shape.long_bytes;
 }
 
 Board::Board(std::byte* memory, const BoardShape& shape, std::uint32_t me,
@@ -20,8 +21,9 @@ Board::Board(std::byte* memory, const BoardShape& shape, std::uint32_t me,
     : shape_(shape),
       counts_(reinterpret_cast<StepCount*>(memory + sizeof(Cell))),
       cells_(reinterpret_cast<Cell*>(memory + BoardShape::cells_offset())),
-      middle_(memory + shape.middle_offset()),
-      bulk_(memory + shape.bulk_offset()),
+      middle_{memory + shape.middle_offset(), middle_steps, middle_bytes},
+      bulk_{memory + shape.bulk_offset(), bulk_steps, shape.bulk_bytes},
+      long_{memory + shape.long_offset(), long_steps, shape.long_bytes},
       me_(me),
       words_(std::move(words)),
       waker_(waker) {

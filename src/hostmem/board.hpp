@@ -14,6 +14,9 @@
 //                  +----------------------------------+ bulk_offset (page aligned)
 //                  | bulk area × (members + 1)        |  what is longer still; likewise
 //                  |   each bulk_steps × bulk_bytes   |
+//                  +----------------------------------+ long_offset (page aligned)
+//                  | long area × (members + 1)        |  what is longer than that, once the area
+//                  |   each long_steps × long_bytes   |  exists; until then address space only
 //                  +----------------------------------+ bytes
 //
 // Step:      begin() gives the member the next step's number and the place for its data; arrive()
@@ -24,8 +27,9 @@
 //            last: good where ranks outnumber cores.
 // Reuse:     who has arrived at a step is done with all earlier ones. So a place of step s may be
 //            written again once all have arrived at step s + 1, and begin() must wait for that
-//            (may_begin()); steps_kept, middle_steps and bulk_steps say how far members may run
-//            ahead: where ranks share cores, as many calls then cost one turn of the scheduler.
+//            (may_begin()); steps_kept, middle_steps, bulk_steps and long_steps say how far members
+//            may run ahead: where ranks share cores, as many calls then cost one turn of the
+//            scheduler.
 // Result:    what the one member that the others wait for has made of a step's data.
 // Ordering:  a cell's number is stored with release after its data, and loaded with acquire. All
 //            additions to a count form one release sequence.
@@ -53,19 +57,25 @@ namespace hawser::hostmem {
 inline constexpr std::uint32_t steps_kept = 64;
 inline constexpr std::uint32_t middle_steps = 32;
 inline constexpr std::uint32_t bulk_steps = 4;
+inline constexpr std::uint32_t long_steps = 2;
 inline constexpr std::size_t middle_bytes = 1024;
-inline constexpr std::uint64_t board_magic = 0x3144524f42535748ULL;  // "HWSBORD1"
+inline constexpr std::uint64_t board_magic = 0x3244524f42535748ULL;  // "HWSBORD2"
 
 struct BoardShape {
   std::uint32_t members = 1;
   std::uint32_t bulk_bytes = 4096;  // of one member in one step; whole pages
   bool counted = false;
+  std::uint32_t long_bytes = 0;  // likewise, in the long area
 
   static constexpr std::size_t cells_offset();
   [[nodiscard]] std::size_t middle_offset() const;
   [[nodiscard]] std::size_t bulk_offset() const;
-  [[nodiscard]] std::size_t bytes() const {
+  /// What a board without a long area takes.
+  [[nodiscard]] std::size_t long_offset() const {
     return bulk_offset() + std::size_t{members + 1} * bulk_steps * bulk_bytes;
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    return long_offset() + std::size_t{members + 1} * long_steps * long_bytes;
   }
 };
 
@@ -74,7 +84,7 @@ struct BoardHeader {
   std::uint32_t members;
   std::uint32_t bulk_bytes;
   std::uint32_t counted;
-  std::uint32_t reserved;
+  std::uint32_t long_bytes;
 };
 
 struct alignas(64) StepCount {
@@ -105,7 +115,8 @@ inline std::size_t BoardShape::bulk_offset() const {
 
 class Board {
  public:
-  /// Zeroed MEMORY of SHAPE.bytes() becomes a board.
+  /// Zeroed MEMORY of SHAPE.long_offset() bytes, in SHAPE.bytes() of address space, becomes a
+  /// board.
   static void initialize(std::byte* memory, const BoardShape& shape);
   /// Whether MEMORY is a board of SHAPE.
   static bool is_valid(const std::byte* memory, const BoardShape& shape);
@@ -119,12 +130,11 @@ class Board {
 
   /// Whether the next step may be begun with BYTES of data.
   bool may_begin(std::size_t bytes) {
-    const std::uint32_t kept = bytes <= cell_payload_bytes ? steps_kept
-                               : bytes <= middle_bytes     ? middle_steps
-                                                           : bulk_steps;
+    const std::uint32_t kept = bytes <= cell_payload_bytes ? steps_kept : area_for(bytes).steps;
     return step_ + 1 <= kept || have_all_arrived(step_ + 2 - kept);
   }
-  /// Begins it: where this member's data goes (at most bulk_bytes), aligned to 16 bytes.
+  /// Begins it: where this member's data goes, aligned to 16 bytes; at most bulk_bytes, or
+  /// long_bytes once all members know that the long area exists.
   std::byte* begin(std::size_t bytes) {
     ++step_;
     bytes_ = bytes;
@@ -149,11 +159,8 @@ class Board {
   /// Where MEMBER's data of the present step lies, if it is of BYTES.
   [[nodiscard]] std::byte* place(std::uint32_t member, std::size_t bytes) const {
     if (bytes <= cell_payload_bytes) return cell(step_, member).payload;
-    const auto place_in = [&](std::byte* area, std::uint32_t steps, std::size_t each) {
-      return area + (std::size_t{member} * steps + step_ % steps) * each;
-    };
-    return bytes <= middle_bytes ? place_in(middle_, middle_steps, middle_bytes)
-                                 : place_in(bulk_, bulk_steps, shape_.bulk_bytes);
+    const Area& area = area_for(bytes);
+    return area.memory + (std::size_t{member} * area.steps + step_ % area.steps) * area.bytes;
   }
   /// The place of the present step's result; the same rules.
   [[nodiscard]] std::byte* result(std::size_t bytes) const { return place(shape_.members, bytes); }
@@ -165,6 +172,18 @@ class Board {
   void wake_others() const { waker_.wake_all(words_); }
 
  private:
+  /// Places for each member's data of the latest STEPS steps, of BYTES each.
+  struct Area {
+    std::byte* memory;
+    std::uint32_t steps;
+    std::size_t bytes;
+  };
+
+  /// Of what does not fit into a cell.
+  [[nodiscard]] const Area& area_for(std::size_t bytes) const {
+    if (bytes <= middle_bytes) return middle_;
+    return bytes <= shape_.bulk_bytes ? bulk_ : long_;
+  }
   [[nodiscard]] Cell& cell(std::uint64_t step, std::uint32_t member) const {
     return cells_[(step % steps_kept) * (shape_.members + 1) + member];
   }
@@ -207,8 +226,9 @@ class Board {
   BoardShape shape_;
   StepCount* counts_;
   Cell* cells_;
-  std::byte* middle_;
-  std::byte* bulk_;
+  Area middle_;
+  Area bulk_;
+  Area long_;
   std::uint32_t me_;
   std::vector<WakeWord*> words_;  // of the other members
   Waker waker_;

@@ -14,8 +14,8 @@ constexpr std::size_t run_bytes = 16384;
 struct Paces {
   std::array<std::uint64_t, 3> ns;  // vector, string, past the cache
 };
-constexpr Paces near{{400, 200, 1500}};         // cores that share a cache
-constexpr Paces far{{3200, 420, 400}};          // cores that don't
+constexpr Paces near{{400, 200, 1500}};                 // cores that share a cache
+constexpr Paces far{{3200, 420, 400}};                  // cores that don't
 constexpr Paces far_slow_string{{3200, 13'000, 1600}};  // on a processor with slow string stores
 constexpr Paces near_slow_string{{640, 13'000, 1600}};
 

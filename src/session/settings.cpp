@@ -537,7 +537,8 @@ void register_teams(base::ParameterRegistry& registry, collective::TeamSettings&
                 .handling = same_in_job});
   registry.add("collective.shared_bytes", &teams.shared_bytes,
                {.sentence = "What all members of a communicator together can show in one step of a "
-                            "collective; the memory that they share is about five times that.",
+                            "long collective; the memory that they share is about three times that "
+                            "once they have made as many of those as shared_after says.",
                 .unit = "bytes",
                 .min = 4096,
                 .max = 1 << 30,

@@ -1,6 +1,8 @@
 // What the reductions of teams share: items of a contiguous type.
 #pragma once
 
+#include <algorithm>
+
 #include "base/copy.hpp"
 #include "collective/algorithm/shared.hpp"
 
@@ -14,13 +16,18 @@ struct Items {
   void copy(void* to, const void* from, Count count) const {
     base::copy_bytes(to, from, size_of(bytes(count)));
   }
-  /// into = source(0) op source(1) op … op source(MEMBERS - 1), where INTO is none of them.
+  /// into = source(0) op source(1) op … op source(MEMBERS - 1), where INTO is none of them. Run by
+  /// run, so that what is made stays in the cache until it is done.
   template <class Source>
-  void combine(Source source, int members, void* into, Count count) const {
-    if (count == 0) return;
-    copy(into, source(members - 1), count);
-    for (int member = members - 2; member >= 0; --member)
-      op.apply(source(member), into, count, type);
+  void combine(Source source, int members, std::byte* into, Count count) const {
+    constexpr Count run_bytes = 8192;
+    const Count run = std::max<Count>(1, run_bytes / std::max<Count>(1, type.size()));
+    for (Count first = 0; first < count; first += run) {
+      const Count begin = bytes(first), now = std::min(run, count - first);
+      copy(into + begin, source(members - 1) + begin, now);
+      for (int member = members - 2; member >= 0; --member)
+        op.apply(source(member) + begin, into + begin, now, type);
+    }
   }
 };
 

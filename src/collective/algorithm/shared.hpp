@@ -27,7 +27,6 @@ Result<void> shared_exscan(Team&, const ExscanArguments&);
 // Of teams that read each other's memory: every member takes what it needs straight out of the
 // buffers of the others.
 Result<void> direct_alltoall(Team&, const AlltoallArguments&);
-Result<void> direct_reduce_scatter(Team&, const ReduceScatterArguments&);
 
 /// For lengths and indices, which are never negative.
 inline std::size_t size_of(Count count) { return static_cast<std::size_t>(count); }

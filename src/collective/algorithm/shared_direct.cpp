@@ -4,8 +4,6 @@
 #include <vector>
 
 #include "collective/algorithm/buffers.hpp"
-#include "collective/algorithm/items.hpp"
-#include "collective/algorithm/reduce_scatter.hpp"
 #include "collective/algorithm/shared.hpp"
 
 namespace hawser::collective {
@@ -71,44 +69,6 @@ Result<void> direct_alltoall(Team& team, const AlltoallArguments& a) {
   }
   if (reading.end()) return {};
   return shared_alltoall(team, {.send = const_byte_buffer(data, block), .receive = a.receive});
-}
-
-namespace {
-
-/// INTO = the COUNT items from FIRST on of all members combined; MINE are this member's, INTO is
-/// none of them. Run by run, so that what was read is still in the cache when it is combined.
-void combine_all(Team& team, Reading& reading, const Items& items, const std::byte* mine,
-                 Count first, Count count, std::byte* into) {
-  constexpr Count run_bytes = 128 << 10;
-  const Count run = std::max<Count>(1, run_bytes / items.type.size());
-  std::vector<std::byte> arrived(size_of(items.bytes(std::min(run, count))));
-  for (Count done = 0; done < count; done += run) {
-    const Count now = std::min(run, count - done);
-    const Count place = items.bytes(first + done);
-    items.combine(
-        [&](int member) {
-          if (member == team.rank()) return mine + place;
-          reading.read(member, place, arrived.data(), items.bytes(now));
-          return static_cast<const std::byte*>(arrived.data());
-        },
-        team.size(), into + items.bytes(done), now);
-  }
-}
-
-}  // namespace
-
-Result<void> direct_reduce_scatter(Team& team, const ReduceScatterArguments& a) {
-  const Items items{*a.type, *a.op};
-  const Count mine = a.counts[team.rank()];
-  const Count first = begins_of(a, team.size())[size_of(team.rank())];
-  const auto* const data = static_cast<const std::byte*>(a.in_place ? a.receive : a.send);
-  std::vector<std::byte> aside(a.in_place ? size_of(items.bytes(mine)) : 0);
-  Reading reading(team, data);
-  combine_all(team, reading, items, data, first, mine,
-              a.in_place ? aside.data() : static_cast<std::byte*>(a.receive));
-  if (!reading.end()) return shared_reduce_scatter(team, a);
-  if (a.in_place) items.copy(a.receive, aside.data(), mine);
-  return {};
 }
 
 }  // namespace hawser::collective

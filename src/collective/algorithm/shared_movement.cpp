@@ -13,8 +13,9 @@ namespace {
 /// What one member shows of blocks of BYTES, COUNT of them at a time, step after step.
 class Rounds {
  public:
-  Rounds(const Team& team, Count bytes, int count)
-      : bytes_(bytes), most_(static_cast<Count>(team.room()) / count) {}
+  Rounds(Team& team, Count bytes, int count, Flow flow)
+      : bytes_(bytes),
+        most_(static_cast<Count>(team.room_for(size_of(bytes) * size_of(count), flow)) / count) {}
   [[nodiscard]] bool are_over() const { return offset_ >= bytes_; }
   /// Where the round's part of each block begins, and its length.
   [[nodiscard]] Count offset() const { return offset_; }
@@ -55,7 +56,7 @@ Result<void> shared_barrier(Team& team, const BarrierArguments&) {
 Result<void> shared_bcast(Team& team, const BcastArguments& a) {
   const bool is_root = team.rank() == a.root;
   Result<void> result;
-  for (Rounds round(team, bytes_of(a.buffer), 1); !round.are_over(); round.next()) {
+  for (Rounds round(team, bytes_of(a.buffer), 1, Flow::one_way); !round.are_over(); round.next()) {
     const Count length = round.length();
     if (is_root) {
       show(team, to_const(a.buffer), round.offset(), team.begin(size_of(length)), length);
@@ -82,7 +83,7 @@ Result<void> shared_gather(Team& team, const GatherArguments& a) {
   const Count bytes = is_root ? bytes_of(a.receive) : bytes_of(a.send);
   if (is_root && !a.in_place)
     HAWSER_TRY(copy_items(a.send, part(a.receive, a.root * a.receive.count, a.receive.count)));
-  for (Rounds round(team, bytes, 1); !round.are_over(); round.next()) {
+  for (Rounds round(team, bytes, 1, Flow::one_way); !round.are_over(); round.next()) {
     const Count length = round.length();
     if (!is_root) {
       show(team, a.send, round.offset(), team.begin(size_of(length)), length);
@@ -105,7 +106,7 @@ Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
   const Count bytes = is_root ? bytes_of(a.send) : bytes_of(a.receive);
   if (is_root && !a.in_place)
     HAWSER_TRY(copy_items(part(a.send, a.root * a.send.count, a.send.count), a.receive));
-  for (Rounds round(team, bytes, team.size()); !round.are_over(); round.next()) {
+  for (Rounds round(team, bytes, team.size(), Flow::one_way); !round.are_over(); round.next()) {
     const Count length = round.length();
     const std::size_t shown = size_of(length) * size_of(team.size());
     if (is_root) {
@@ -129,7 +130,8 @@ Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
 Result<void> shared_allgather(Team& team, const AllgatherArguments& a) {
   const Buffer mine = part(a.receive, team.rank() * a.receive.count, a.receive.count);
   if (!a.in_place) HAWSER_TRY(copy_items(a.send, mine));
-  for (Rounds round(team, bytes_of(a.receive), 1); !round.are_over(); round.next()) {
+  for (Rounds round(team, bytes_of(a.receive), 1, Flow::all_ways); !round.are_over();
+       round.next()) {
     const Count length = round.length();
     show(team, to_const(mine), round.offset(), team.begin(size_of(length)), length);
     team.arrive();
@@ -148,7 +150,8 @@ Result<void> shared_alltoall(Team& team, const AlltoallArguments& a) {
   if (!a.in_place)
     HAWSER_TRY(copy_items(part(send, me * send.count, send.count),
                           part(a.receive, me * a.receive.count, a.receive.count)));
-  for (Rounds round(team, bytes_of(a.receive), team.size()); !round.are_over(); round.next()) {
+  for (Rounds round(team, bytes_of(a.receive), team.size(), Flow::all_ways); !round.are_over();
+       round.next()) {
     const Count length = round.length();
     const std::size_t shown = size_of(length) * size_of(team.size());
     std::byte* place = team.begin(shown);

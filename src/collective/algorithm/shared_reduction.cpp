@@ -12,10 +12,12 @@ namespace {
 /// COUNT items, as many at a time as a member can show BLOCKS times.
 class ItemRounds {
  public:
-  ItemRounds(const Team& team, const Items& items, Count count, int blocks = 1)
+  ItemRounds(Team& team, const Items& items, Count count, Flow flow, int blocks = 1)
       : items_(items),
         count_(count),
-        most_(static_cast<Count>(team.room()) / (items.type.size() * blocks)) {}
+        most_(
+            static_cast<Count>(team.room_for(size_of(items.bytes(count)) * size_of(blocks), flow)) /
+            (items.type.size() * blocks)) {}
   [[nodiscard]] bool are_over() const { return first_ >= count_; }
   [[nodiscard]] Count first() const { return first_; }
   [[nodiscard]] Count count() const { return std::min(most_, count_ - first_); }
@@ -66,7 +68,7 @@ void allreduce_together(Team& team, const Items& items, const std::byte* mine, s
                         Count count) {
   const std::size_t bytes = size_of(items.bytes(count));
   const auto shown = [&](int member) { return team.shown_by(member, bytes); };
-  items.copy(team.begin(bytes), mine, count);
+  team.copy_in(team.begin(bytes), mine, bytes);
   if (!team.has_last()) {
     team.arrive();
     team.await_all();
@@ -112,7 +114,7 @@ const std::byte* combine_shares(Team& team, const Items& items, const std::byte*
 
 Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
   const Items items{*a.type, *a.op};
-  for (ItemRounds round(team, items, a.count); !round.are_over(); round.next()) {
+  for (ItemRounds round(team, items, a.count, Flow::all_ways); !round.are_over(); round.next()) {
     const std::byte* mine = round.at(a.in_place ? a.receive : a.send);
     if (items.bytes(round.count()) <= together_bytes_max) {
       allreduce_together(team, items, mine, round.at(a.receive), round.count());
@@ -138,11 +140,12 @@ Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
 Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
   const Items items{*a.type, *a.op};
   const bool is_root = team.rank() == a.root;
-  for (ItemRounds round(team, items, a.count); !round.are_over(); round.next()) {
+  const Flow flow = team.size() == 2 ? Flow::one_way : Flow::all_ways;
+  for (ItemRounds round(team, items, a.count, flow); !round.are_over(); round.next()) {
     const std::byte* mine = round.at(is_root && a.in_place ? a.receive : a.send);
     const std::size_t bytes = size_of(items.bytes(round.count()));
     // The root alone combines: the others are soon done, and may run ahead.
-    if (bytes <= together_bytes_max || team.size() == 2) {
+    if (team.size() == 2 || bytes <= together_bytes_max) {
       const bool shows = !is_root || a.in_place;
       std::byte* const place = team.begin(shows ? bytes : 0);
       if (shows) team.copy_in(place, mine, bytes);
@@ -177,7 +180,8 @@ Result<void> shared_reduce_scatter(Team& team, const ReduceScatterArguments& a) 
   // In place the result would overwrite what is still to be shown.
   std::vector<std::byte> aside(a.in_place ? size_of(items.bytes(a.counts[me])) : 0);
   void* const receive = a.in_place ? aside.data() : a.receive;
-  for (ItemRounds round(team, items, longest, team.size()); !round.are_over(); round.next()) {
+  for (ItemRounds round(team, items, longest, Flow::all_ways, team.size()); !round.are_over();
+       round.next()) {
     const auto left = [&](int member) {
       return std::clamp<Count>(a.counts[member] - round.first(), 0, round.count());
     };
@@ -207,7 +211,7 @@ namespace {
 template <class Arguments>
 Result<void> scan_first(Team& team, const Arguments& a, int members) {
   const Items items{*a.type, *a.op};
-  for (ItemRounds round(team, items, a.count); !round.are_over(); round.next()) {
+  for (ItemRounds round(team, items, a.count, Flow::all_ways); !round.are_over(); round.next()) {
     const std::size_t bytes = size_of(items.bytes(round.count()));
     team.copy_in(team.begin(bytes), round.at(a.in_place ? a.receive : a.send), bytes);
     team.arrive();

@@ -110,13 +110,9 @@ constexpr auto table(For<AllgathervArguments>) {
 template <class E>
 constexpr auto table(For<AlltoallArguments>) {
   return std::to_array<Rule<E, AlltoallArguments>>({
-      {"direct", in_a_reading_team,
-       [](auto& s) {
-         return s.bytes >= 64 * kib && s.bytes * s.ranks >= (s.ranks >= 8 ? 512 * kib : mib);
-       },
+      {"direct", in_a_reading_team, [](auto& s) { return s.ranks >= 16 && s.bytes >= 256 * kib; },
        on_team<E, AlltoallArguments, direct_alltoall>},
-      {"shared", in_a_team, [](auto& s) { return s.bytes <= 128 * kib; },
-       on_team<E, AlltoallArguments, shared_alltoall>},
+      {"shared", in_a_team, always, on_team<E, AlltoallArguments, shared_alltoall>},
       {"bruck", always, [](auto& s) { return s.bytes <= 256 && s.ranks >= 8; }, alltoall_bruck},
       {"linear", always, [](auto& s) { return s.bytes <= 32 * kib && s.ranks <= 64; },
        alltoall_linear},
@@ -168,9 +164,6 @@ constexpr auto table(For<AllreduceArguments>) {
 template <class E>
 constexpr auto table(For<ReduceScatterArguments>) {
   return std::to_array<Rule<E, ReduceScatterArguments>>({
-      {"direct", in_a_reading_team,
-       [](auto& s) { return s.ranks >= 8 && s.bytes >= s.ranks * 64 * kib; },
-       on_team<E, ReduceScatterArguments, direct_reduce_scatter>},
       {"shared", in_a_team, always, on_team<E, ReduceScatterArguments, shared_reduce_scatter>},
       {"linear", always, [](auto& s) { return s.wants_few_messages(s.bytes); },
        reduce_scatter_linear},

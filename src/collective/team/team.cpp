@@ -18,20 +18,35 @@ struct Introduction {
 
 }  // namespace
 
-Team::Team(p2p::Engine& engine, platform::Mapping memory, hostmem::Board board,
-           const core::Comm& comm, const Upkeep& upkeep)
+Team::Team(p2p::Engine& engine, Ground ground, hostmem::Board board, const core::Comm& comm,
+           const Upkeep& upkeep)
     : engine_(engine),
-      memory_(std::move(memory)),
+      ground_(std::move(ground)),
+      charged_bytes_(board.shape().long_offset()),
       board_(std::move(board)),
       comm_(comm),
       rank_(comm.rank()),
       upkeep_(upkeep) {
-  upkeep_.ledger->charge(upkeep_.account, memory_.bytes());
+  upkeep_.ledger->charge(upkeep_.account, charged_bytes_);
 }
 
 Team::~Team() {
-  upkeep_.ledger->refund(upkeep_.account, memory_.bytes());
+  upkeep_.ledger->refund(upkeep_.account, charged_bytes_);
   upkeep_.teams->fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// The leader makes the long area; a host without memory for it refuses, and is asked again after
+/// as many calls.
+void Team::count_long_call() {
+  const hostmem::BoardShape& shape = board_.shape();
+  if (shape.long_bytes <= shape.bulk_bytes || ++long_calls_ % ground_.long_after != 0) return;
+  const std::size_t bytes = shape.bytes() - shape.long_offset();
+  const bool is_there = !ground_.file.is_open() ||
+                        platform::allocate_pages(ground_.file, shape.long_offset(), bytes).ok();
+  if (!do_all_say(is_there)) return;
+  has_long_area_ = true;
+  charged_bytes_ += bytes;
+  upkeep_.ledger->charge(upkeep_.account, bytes);
 }
 
 void Team::leave() { nowhere_ = std::make_unique<std::byte[]>(room()); }

@@ -13,6 +13,7 @@
 // Threads:   one collective of a communicator at a time (the standard's rule).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -30,15 +31,26 @@
 
 namespace hawser::collective {
 
+/// Of the data of a call: from one member or to one, or from all to all. In one way some write
+/// while others read what was written before, in steps that are short enough for it; unless they
+/// share cores, and take turns.
+enum class Flow : std::uint8_t { one_way, all_ways };
+
 class Team final : public core::Companion {
  public:
+  /// The board's memory, and how more of it is earned.
+  struct Ground {
+    platform::Mapping memory;
+    platform::FileDescriptor file;  // the leader's (rank 0), who makes the long area
+    std::int64_t long_after;        // calls that would use it
+  };
   /// What a team takes of its process until it ends.
   struct Upkeep {
     memory::Ledger* ledger;
     memory::Account account;           // of the board: its file, or address space only
     std::atomic<std::int64_t>* teams;  // of the process; this one is among them
   };
-  Team(p2p::Engine& engine, platform::Mapping memory, hostmem::Board board, const core::Comm& comm,
+  Team(p2p::Engine& engine, Ground ground, hostmem::Board board, const core::Comm& comm,
        const Upkeep& upkeep);
   ~Team() override;
   Team(const Team&) = delete;
@@ -58,7 +70,17 @@ class Team final : public core::Companion {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(board_.shape().members); }
   /// The most bytes that a member can show in one step.
-  [[nodiscard]] std::size_t room() const { return board_.shape().bulk_bytes; }
+  [[nodiscard]] std::size_t room() const {
+    return has_long_area_ ? board_.shape().long_bytes : board_.shape().bulk_bytes;
+  }
+  /// Called by all members alike: each is about to show BYTES in a row of steps; how many in each.
+  /// Who often shows more than there is room for in one gets more room.
+  std::size_t room_for(std::size_t bytes, Flow flow) {
+    constexpr std::size_t overlapping_bytes = 128 << 10;
+    if (bytes > room() && !has_long_area_) [[unlikely]]
+      count_long_call();
+    return flow == Flow::one_way && !has_last() ? std::min(room(), overlapping_bytes) : room();
+  }
   /// One member knows that it is the last to arrive, and can work for all of them.
   [[nodiscard]] bool has_last() const { return board_.shape().counted; }
 
@@ -134,12 +156,16 @@ class Team final : public core::Companion {
     // Who died may have come first.
     if (!is_ready && !ready()) leave();
   }
+  void count_long_call();
   void leave();
   /// Memory of this process as large as what a member shows, instead of the board.
   [[nodiscard]] std::byte* nowhere() const { return nowhere_.get(); }
 
   p2p::Engine& engine_;
-  const platform::Mapping memory_;
+  const Ground ground_;
+  std::int64_t long_calls_ = 0;  // while there is no long area
+  bool has_long_area_ = false;
+  std::size_t charged_bytes_;
   hostmem::Board board_;
   hostmem::MeasuredCopy copy_in_{true};
   hostmem::MeasuredCopy copy_out_{false};

@@ -7,13 +7,16 @@
 namespace hawser::collective {
 
 hostmem::BoardShape Teams::shape_for(int members) const {
-  constexpr std::int64_t bulk_bytes_max = 64 << 10;
+  constexpr std::int64_t bulk_bytes_max = 64 << 10, long_bytes_max = 512 << 10;
+  const auto pages = [](std::int64_t bytes) {
+    return static_cast<std::uint32_t>(platform::round_to_pages(static_cast<std::size_t>(bytes)));
+  };
   const std::int64_t each =
-      std::clamp(settings_.shared_bytes / members, std::int64_t{1}, bulk_bytes_max);
+      std::clamp(settings_.shared_bytes / members, std::int64_t{1}, long_bytes_max);
   return {.members = static_cast<std::uint32_t>(members),
-          .bulk_bytes =
-              static_cast<std::uint32_t>(platform::round_to_pages(static_cast<std::size_t>(each))),
-          .counted = engine_.is_oversubscribed() || members > uncounted_max};
+          .bulk_bytes = pages(std::clamp(each / 4, std::int64_t{1}, bulk_bytes_max)),
+          .counted = engine_.is_oversubscribed() || members > uncounted_max,
+          .long_bytes = pages(each)};
 }
 
 Team* Teams::look_at(core::Comm& comm, int tag) {
@@ -39,7 +42,8 @@ std::unique_ptr<Team> Teams::earn(core::Comm& comm, int tag) {
   // The place is reserved before asking, so that the limit is never passed.
   const bool willing = teams_.fetch_add(1, std::memory_order_relaxed) < settings_.shared_max;
   std::unique_ptr<Team> team =
-      assemble({engine_, ledger_, *host_, comm, tag, shape_for(comm.size()), teams_, willing});
+      assemble({engine_, ledger_, *host_, comm, tag, shape_for(comm.size()), settings_.shared_after,
+                teams_, willing});
   if (team != nullptr) {
     team->learn_to_read(host_->reads_memory);
   } else {

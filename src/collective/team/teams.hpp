@@ -21,7 +21,7 @@ namespace hawser::collective {
 struct TeamSettings {
   std::int64_t shared_after = 16;       // calls on a communicator that earn a board; 0: none does
   std::int64_t shared_max = 16;         // boards of a process at a time
-  std::int64_t shared_bytes = 4 << 20;  // of all members in one step
+  std::int64_t shared_bytes = 8 << 20;  // of all members in one step
 };
 
 class Teams {

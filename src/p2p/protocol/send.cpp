@@ -226,8 +226,8 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
       kind, class_byte(FrameClass::stream), Sequencing::ordered, wire::stream_overhead + payload,
       [&](std::byte* body) {
         body = wire::put(body, header_for(request.envelope, payload));
-        body = wire::put_rendezvous(
-            body, {token, request.total, 0, {}, wire::Offer::frames, 0, 0, 0, 0});
+        body = wire::put_rendezvous(body,
+                                    {token, request.total, 0, {}, wire::Offer::frames, 0, 0, 0, 0});
         pack_frame(endpoint, request.buffer, 0, body, payload);
       },
       phase_of(request.buffer, 0, wire::stream_overhead, payload));

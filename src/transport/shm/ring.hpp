@@ -134,9 +134,8 @@ class RingSender {
     long_.area.set_tail(reserved_ends_.in_long);
     ends_[position_ & (shape_.line_count - 1)] = reserved_ends_;
     const FrameType type = reserved_long_ ? FrameType::long_data : FrameType::data;
-    line().control.store(
-        ring_control::make(type, reserved_phase_, reserved_bytes_, position_),
-        std::memory_order_release);
+    line().control.store(ring_control::make(type, reserved_phase_, reserved_bytes_, position_),
+                         std::memory_order_release);
     ++position_;
     if (++in_a_row_ >= in_a_row_min)
       platform::prefetch_for_write(&lines_[(position_ + lines_ahead) & (shape_.line_count - 1)]);
