@@ -14,7 +14,7 @@ struct __attribute__((packed)) Loose {
 };
 
 template <class T, class Function>
-void reduce(const void* in, void* inout, Count count) {
+[[gnu::always_inline]] inline void reduce_each(const void* in, void* inout, Count count) {
   const Loose<T>* __restrict from = static_cast<const Loose<T>*>(in);
   Loose<T>* __restrict to = static_cast<Loose<T>*>(inout);
   for (Count i = 0; i < count; ++i) {
@@ -23,6 +23,38 @@ void reduce(const void* in, void* inout, Count count) {
     to[i].value = Function::apply(a, b);
   }
 }
+
+template <class T, class Function>
+void reduce(const void* in, void* inout, Count count) {
+  reduce_each<T, Function>(in, inout, count);
+}
+
+#if defined(__x86_64__)
+// The same with wider vectors. It is not arithmetic that they speed up most: operands often come
+// from another core's cache, and the fewer instructions a line takes the more lines are on their
+// way at once.
+template <class T, class Function>
+[[gnu::target("avx2")]] void reduce_by_32(const void* in, void* inout, Count count) {
+  reduce_each<T, Function>(in, inout, count);
+}
+template <class T, class Function>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void reduce_by_64(const void* in, void* inout,
+                                                                        Count count) {
+  reduce_each<T, Function>(in, inout, count);
+}
+
+template <class T, class Function>
+Kernel widest_loop() {
+  // Processors that have this one do not slow down for vectors of 64 bytes.
+  if (__builtin_cpu_supports("avx512vbmi2")) return &reduce_by_64<T, Function>;
+  return __builtin_cpu_supports("avx2") ? &reduce_by_32<T, Function> : &reduce<T, Function>;
+}
+#else
+template <class T, class Function>
+Kernel widest_loop() {
+  return &reduce<T, Function>;
+}
+#endif
 
 /// Sums and products of integers wrap; in an unsigned type of at least an int's width, which narrow
 /// operands would otherwise be promoted to, that is defined.
@@ -124,7 +156,7 @@ struct Take {
 
   template <class T>
   bool operator()(MachineType<T>) const {
-    kernel = &reduce<T, Function>;
+    kernel = widest_loop<T, Function>();
     return true;
   }
 };
