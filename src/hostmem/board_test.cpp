@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
@@ -89,7 +90,8 @@ std::vector<StepPlan> make_plan(const BoardShape& shape, unsigned seed, int step
   std::mt19937 random(seed);
   std::vector<StepPlan> plan;
   for (int i = 0; i < steps; ++i) {
-    const std::array<std::size_t, 3> longest = {cell_payload_bytes, middle_bytes, shape.bulk_bytes};
+    const std::array<std::size_t, 4> longest = {cell_payload_bytes, middle_bytes, shape.bulk_bytes,
+                                                std::max(shape.bulk_bytes, shape.long_bytes)};
     const std::size_t most = longest[random() % longest.size()];
     plan.push_back({static_cast<StepPlan::Kind>(random() % (shape.counted ? 4 : 3)),
                     random() % (most + 1), static_cast<std::uint32_t>(random() % shape.members)});
@@ -161,6 +163,7 @@ TEST_P(BoardTest, LetsAMemberRunAheadAsFarAsPlacesAreKept) {
     ASSERT_TRUE(board.may_begin(cell_payload_bytes)) << step;
     EXPECT_EQ(board.may_begin(cell_payload_bytes + 1), step < middle_steps) << step;
     EXPECT_EQ(board.may_begin(middle_bytes + 1), step < bulk_steps) << step;
+    EXPECT_EQ(board.may_begin(GetParam().bulk_bytes + 1), step < long_steps) << step;
     board.begin(0);
     board.arrive();
   }
@@ -181,10 +184,13 @@ TEST_P(BoardTest, LetsAMemberRunAheadAsFarAsPlacesAreKept) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, BoardTest,
                          testing::Values(BoardShape{2, 4096, false}, BoardShape{2, 4096, true},
-                                         BoardShape{5, 8192, false}, BoardShape{5, 4096, true}),
+                                         BoardShape{2, 4096, true, 16384},
+                                         BoardShape{5, 8192, false}, BoardShape{5, 4096, true},
+                                         BoardShape{5, 4096, false, 12288}),
                          [](const auto& instance) {
                            return std::to_string(instance.param.members) +
-                                  (instance.param.counted ? "Counted" : "Flagged");
+                                  (instance.param.counted ? "Counted" : "Flagged") +
+                                  (instance.param.long_bytes > 0 ? "WithLongArea" : "");
                          });
 
 TEST(Board, IsRecognisedByItsShape) {
@@ -194,6 +200,7 @@ TEST(Board, IsRecognisedByItsShape) {
   EXPECT_FALSE(Board::is_valid(room.memory(), {4, 4096, true}));
   EXPECT_FALSE(Board::is_valid(room.memory(), {3, 8192, true}));
   EXPECT_FALSE(Board::is_valid(room.memory(), {3, 4096, false}));
+  EXPECT_FALSE(Board::is_valid(room.memory(), {3, 4096, true, 8192}));
   std::memset(room.memory(), 0, 8);
   EXPECT_FALSE(Board::is_valid(room.memory(), shape));
 }

@@ -24,7 +24,7 @@ class Tester {
       : types(layouts),
         teams(rank.engine, ledger,
               collective::TeamHost{&rank.host, rank.words, hostmem::FencePayer::waker, true},
-              {.shared_after = 1, .shared_bytes = 4096}),
+              {.shared_after = 1, .shared_bytes = 65536}),
         direct(rank.engine, &teams),
         runner(rank.engine),
         engine(rank.engine),

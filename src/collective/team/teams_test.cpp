@@ -92,6 +92,37 @@ TEST(Teams, ShareABoard) {
   });
 }
 
+TEST(Teams, GetMoreRoomByLongCalls) {
+  run_ranks(2, false, [](Rank& rank) {
+    Member member(rank, {.shared_after = 2, .shared_bytes = 1 << 20});
+    const auto world = rank.world();
+    member.call(*world);
+    Team& team = *member.call(*world);
+    constexpr std::size_t first_room = 64 << 10, whole_room = 512 << 10, bytes = 300'000;
+    const auto account =
+        rank.rank == 0 ? memory::Account::collective : memory::Account::attachments;
+    const std::int64_t before = member.ledger.current_bytes(account);
+    EXPECT_EQ(team.room_for(100, Flow::all_ways), first_room);
+    EXPECT_EQ(team.room_for(first_room, Flow::all_ways), first_room);
+    EXPECT_EQ(team.room_for(bytes, Flow::all_ways), first_room);
+    EXPECT_EQ(team.room_for(bytes, Flow::all_ways), whole_room);
+    EXPECT_EQ(team.room_for(100, Flow::all_ways), whole_room);
+    EXPECT_LT(team.room_for(bytes, Flow::one_way), whole_room);
+    EXPECT_EQ(member.ledger.current_bytes(account) - before,
+              static_cast<std::int64_t>(3 * hostmem::long_steps * whole_room));
+    for (int step = 0; step < 5; ++step) {
+      const std::vector<std::byte> mine(bytes, static_cast<std::byte>(10 * step + rank.rank));
+      team.copy_in(team.begin(bytes), mine.data(), bytes);
+      team.arrive();
+      team.await_all();
+      std::vector<std::byte> theirs(bytes);
+      const int other = 1 - rank.rank;
+      team.copy_out(theirs.data(), team.shown_by(other, bytes), bytes);
+      EXPECT_EQ(theirs, std::vector<std::byte>(bytes, static_cast<std::byte>(10 * step + other)));
+    }
+  });
+}
+
 TEST(Teams, AreNotMadeIfOneMemberHasNoRoom) {
   run_ranks(3, false, [](Rank& rank) {
     for (const int unwilling : {0, 2}) {

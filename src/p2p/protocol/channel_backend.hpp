@@ -166,6 +166,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   static std::size_t fragment_bytes(std::uint64_t message_bytes);
   /// The same by a channel of KIND.
   static std::size_t fragment_bytes(channel::ChannelKind kind, std::uint64_t message_bytes);
+  static std::size_t eager_room(const channel::Endpoint& endpoint, channel::ChannelKind kind,
+                                std::size_t bytes);
   [[nodiscard]] bool is_streamed(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                                  std::size_t bytes) const;
   bool start(SendRequest& request);

@@ -80,9 +80,8 @@ SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
                                      SendMode mode) const {
   SendSituation situation{};
   situation.has_frames = transport::carries_frames(kind);
-  const std::size_t frame = situation.has_frames ? endpoint.frame_bytes_max(kind) : 0;
   situation.bytes = bytes;
-  situation.eager_room = frame > wire::eager_overhead ? frame - wire::eager_overhead : 0;
+  situation.eager_room = situation.has_frames ? eager_room(endpoint, kind, bytes) : 0;
   situation.inline_room = channel::frame_bytes_guaranteed - wire::rendezvous_overhead_max;
   situation.has_credit =
       bytes <= free_payload_bytes || endpoint.send_credit_bytes >= static_cast<std::int64_t>(bytes);
@@ -108,14 +107,20 @@ std::size_t ChannelBackend::fragment_bytes(ChannelKind kind, std::uint64_t messa
   return kind == ChannelKind::tcp ? connection_bytes : fragment_bytes(message_bytes);
 }
 
+/// What of a message of BYTES may go in one frame. Longer ones go in frames that both sides copy at
+/// the same time, where that is how the channel is quick.
+std::size_t ChannelBackend::eager_room(const Endpoint& endpoint, ChannelKind kind,
+                                       std::size_t bytes) {
+  const std::size_t frame = endpoint.frame_bytes_max(kind);
+  const std::size_t room = frame > wire::eager_overhead ? frame - wire::eager_overhead : 0;
+  return kind == ChannelKind::ring ? std::min(room, fragment_bytes(bytes)) : room;
+}
+
 /// A stream saves the time of question and answer. Behind another long message there is none to be
 /// saved, and who is asked first keeps nothing that is unexpected.
 bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
                                  std::size_t bytes) const {
-  const std::size_t whole_bytes_max = kind == ChannelKind::ring
-                                          ? fragment_bytes(bytes)
-                                          : endpoint.frame_bytes_max(kind) - wire::eager_overhead;
-  return bytes > whole_bytes_max && carries_streams(kind) && pipelines_.empty() &&
+  return bytes > eager_room(endpoint, kind, bytes) && carries_streams(kind) && pipelines_.empty() &&
          bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
 }
 
