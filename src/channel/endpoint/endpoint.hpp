@@ -134,8 +134,9 @@ class Endpoint {
   /// writes what follows the prefix: fill(std::byte* body). PHASE: see Link::reserve_in_phase(); of
   /// short frames, and where it does not matter, 0.
   template <class Fill>
-  bool try_send(ChannelKind kind, std::uint8_t frame_class, Sequencing sequencing,
-                std::size_t frame_bytes, Fill&& fill, std::size_t phase = 0) {
+  [[gnu::always_inline]] bool try_send(ChannelKind kind, std::uint8_t frame_class,
+                                       Sequencing sequencing, std::size_t frame_bytes, Fill&& fill,
+                                       std::size_t phase = 0) {
     if (has_waiting_) [[unlikely]]
       return false;
     if (assurance_) return try_send_assured(kind, frame_class, frame_bytes, fill);

@@ -15,6 +15,16 @@ std::size_t ShmLink::frame_bytes_max(ChannelKind kind) const {
   return queue_frame_bytes_max;
 }
 
+// Inlined: it is part of the fast path of every send.
+[[gnu::always_inline]] inline std::byte* ShmLink::reserve_in_ring(std::size_t bytes,
+                                                                  std::size_t phase) {
+  if (bytes >= long_frame_bytes && !outgoing_->is_extended()) [[unlikely]]
+    count_long_frame();
+  std::byte* frame = outgoing_->reserve(bytes, phase);
+  if (frame != nullptr || !want_room(outgoing_->room(), own_word_, waker_.payer())) return frame;
+  return outgoing_->reserve(bytes, phase);
+}
+
 std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
   if (kind == ChannelKind::ring) return reserve_in_ring(bytes, 0);
   claimed_ = claim_slot();
@@ -24,14 +34,6 @@ std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
 
 std::byte* ShmLink::reserve_in_phase(ChannelKind kind, std::size_t bytes, std::size_t phase) {
   return kind == ChannelKind::ring ? reserve_in_ring(bytes, phase) : reserve(kind, bytes);
-}
-
-std::byte* ShmLink::reserve_in_ring(std::size_t bytes, std::size_t phase) {
-  if (bytes >= long_frame_bytes && !outgoing_->is_extended()) [[unlikely]]
-    count_long_frame();
-  std::byte* frame = outgoing_->reserve(bytes, phase);
-  if (frame != nullptr || !want_room(outgoing_->room(), own_word_, waker_.payer())) return frame;
-  return outgoing_->reserve(bytes, phase);
 }
 
 /// Asks for a long area now and then, until there is one. A question that finds no room now is
