@@ -79,9 +79,13 @@ class CopyChoice {
   }
   void end_survey() {
     const CopyWay before = best_;
-    // Another way has to be better by a tenth.
-    for (std::uint8_t way = 0; way < ways_; ++way)
-      if (paces_[way] * 10 < pace_of_best() * 9) best_ = static_cast<CopyWay>(way);
+    // Another way has to be better by a tenth. What goes past the cache has to be much better: its
+    // price is paid by who reads it.
+    if (best_ == CopyWay::past_cache) best_ = CopyWay::string;
+    const CopyWay other = best_ == CopyWay::string ? CopyWay::vector : CopyWay::string;
+    if (pace_of(other) * 10 < pace_of_best() * 9) best_ = other;
+    if (ways_ > 2 && pace_of(CopyWay::past_cache) * 10 < pace_of_best() * 6)
+      best_ = CopyWay::past_cache;
     gap_ = best_ != before ? gap_min : std::min<std::uint16_t>(gap_ * 2, gap_max);
     since_survey_ = 0;
     left_ = runs_between_looks;
@@ -95,9 +99,10 @@ class CopyChoice {
     if (since_survey_ >= gap_max || (strange_ == looks_for_change && since_survey_ >= gap_))
       begin_survey();
   }
-  [[nodiscard]] std::uint32_t pace_of_best() const {
-    return paces_[static_cast<std::size_t>(best_)];
+  [[nodiscard]] std::uint32_t pace_of(CopyWay way) const {
+    return paces_[static_cast<std::size_t>(way)];
   }
+  [[nodiscard]] std::uint32_t pace_of_best() const { return pace_of(best_); }
 
   std::array<std::uint32_t, 3> paces_{};  // of each way, in the last survey; of the best since then
   std::uint16_t left_ = 0;                // runs until the next look
