@@ -123,17 +123,12 @@ class MeasuredCopy {
       : choices_{CopyChoice(ways(to_peer)), CopyChoice(ways(to_peer)), CopyChoice(ways(to_peer)),
                  CopyChoice(ways(to_peer))} {}
 
-  void operator()(std::byte* to, const std::byte* from, std::size_t bytes) {
+  [[gnu::always_inline]] void operator()(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes < base::long_copy_bytes) {
       base::copy_bytes(to, from, bytes);
-      return;
+    } else {
+      copy_measured(to, from, bytes);
     }
-    CopyChoice& choice = choices_[kind_of(to, from, bytes)];
-    const CopyChoice::Next next = choice.next();
-    const std::uint64_t began_ns = next.is_measured ? platform::monotonic_ns() : 0;
-    copy(next.way, to, from, bytes);
-    if (next.is_measured) [[unlikely]]
-      choice.took(bytes, platform::monotonic_ns() - began_ns);
   }
 
  private:
@@ -141,6 +136,14 @@ class MeasuredCopy {
   static constexpr std::size_t line_bytes = 64;
 
   static constexpr std::uint8_t ways(bool to_peer) { return to_peer ? 3 : 2; }
+  void copy_measured(std::byte* to, const std::byte* from, std::size_t bytes) {
+    CopyChoice& choice = choices_[kind_of(to, from, bytes)];
+    const CopyChoice::Next next = choice.next();
+    const std::uint64_t began_ns = next.is_measured ? platform::monotonic_ns() : 0;
+    copy(next.way, to, from, bytes);
+    if (next.is_measured) [[unlikely]]
+      choice.took(bytes, platform::monotonic_ns() - began_ns);
+  }
   /// Runs of one kind are alike.
   static std::size_t kind_of(const std::byte* to, const std::byte* from, std::size_t bytes) {
     const auto difference =

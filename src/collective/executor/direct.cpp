@@ -16,7 +16,7 @@ void DirectRun::recv(const Buffer& buffer, const p2p::Envelope& envelope) {
   pending_.push_back(std::move(*request));
 }
 
-void DirectRun::wait() {
+void DirectRun::wait_for_pending() {
   std::size_t first_open = 0;
   engine_.wait_until([&] {
     while (first_open < pending_.size() && pending_[first_open]->is_complete()) ++first_open;

@@ -44,7 +44,9 @@ class DirectRun {
   void join(Comm&) {}
   void send(const ConstBuffer& buffer, const p2p::Envelope& envelope);
   void recv(const Buffer& buffer, const p2p::Envelope& envelope);
-  void wait();
+  void wait() {
+    if (!pending_.empty()) wait_for_pending();
+  }
   void reduce(const void* in, void* inout, Count count, Datatype& type, Op& op) {
     op.apply(in, inout, count, type);
   }
@@ -63,6 +65,7 @@ class DirectRun {
   Result<void> finish();
 
  private:
+  void wait_for_pending();
   void note(Result<void> result);
 
   const DirectRunner& runner_;

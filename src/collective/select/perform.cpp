@@ -13,23 +13,32 @@
 namespace hawser::collective {
 namespace {
 
+/// TEAM: whose board the call can be carried out on; null: there is none.
+template <class Executor>
+Situation situation(const Executor& ex, Count bytes, const Team* team) {
+  Situation now{.bytes = bytes, .ranks = ex.size()};
+  if (team != nullptr) {
+    now.in_team = true;
+    now.reads_memory = team->can_read();
+  } else {
+    now.oversubscribed = ex.is_oversubscribed();
+    now.peers_cost = ex.do_peers_cost();
+  }
+  return now;
+}
 template <class Executor>
 Situation situation(const Executor& ex, Count bytes) {
-  return {.bytes = bytes,
-          .ranks = ex.size(),
-          .oversubscribed = ex.is_oversubscribed(),
-          .peers_cost = ex.do_peers_cost(),
-          .in_team = ex.team() != nullptr,
-          .reads_memory = ex.team() != nullptr && ex.team()->can_read()};
+  return situation(ex, bytes, ex.team());
 }
 
 /// Of a reduction. On a board whole items are combined: one for each member must fit.
 template <class Executor, class Arguments>
 Situation reduction(const Executor& ex, Count bytes, const Arguments& a) {
-  Situation now = situation(ex, bytes);
+  const Team* const team = ex.team();
+  const bool is_for_board = team != nullptr && is_contiguous(*a.type) &&
+                            a.type->size() * ex.size() <= static_cast<Count>(team->room());
+  Situation now = situation(ex, bytes, is_for_board ? team : nullptr);
   now.commutative = a.op->is_commutative();
-  now.in_team = now.in_team && is_contiguous(*a.type) &&
-                a.type->size() * ex.size() <= static_cast<Count>(ex.team()->room());
   return now;
 }
 

@@ -17,15 +17,16 @@ struct Situation {
   base::Count bytes = 0;
   int ranks = 1;
   bool commutative = true;
+  /// The members share a board (team/team.hpp), on which this call can be carried out.
+  bool in_team = false;
+  /// And they read each other's memory.
+  bool reads_memory = false;
+  // Of messages, and not found out for a call on a board:
   /// More ranks than cores: messages and wake-ups cost more than long paths.
   bool oversubscribed = false;
   /// A process pays for each peer that it meets, in memory or with a connection: better a few for
   /// everybody than all for a root.
   bool peers_cost = false;
-  /// The members share a board (team/team.hpp), on which this call can be carried out.
-  bool in_team = false;
-  /// And they read each other's memory.
-  bool reads_memory = false;
 
   [[nodiscard]] bool is_power_of_two() const { return (ranks & (ranks - 1)) == 0; }
   [[nodiscard]] bool wants_trees() const { return !oversubscribed || peers_cost; }
@@ -52,21 +53,25 @@ struct Rule {
   void (*run)(Executor, const Arguments&);
 };
 
-/// The rule named FORCED if it is correct here, else the first that is correct and best. Null if
-/// there is no rule of that name. The last rule of a table always applies.
+/// The first rule that is correct and best; the last one of a table always is.
+template <class RuleType>
+const RuleType* choose(std::span<const RuleType> table, const Situation& situation) {
+  for (const RuleType& rule : table)
+    if (rule.correct(situation) && rule.best(situation)) return &rule;
+  return nullptr;
+}
+
+/// The rule named FORCED if it is correct here, else as if none were named. Null if there is no
+/// rule of that name.
 template <class RuleType>
 const RuleType* choose(std::span<const RuleType> table, const Situation& situation,
                        std::string_view forced) {
-  bool known = forced.empty();
-  const RuleType* best = nullptr;
-  for (const RuleType& rule : table) {
-    if (rule.algorithm == forced) {
-      if (rule.correct(situation)) return &rule;
-      known = true;
-    }
-    if (best == nullptr && rule.correct(situation) && rule.best(situation)) best = &rule;
-  }
-  return known ? best : nullptr;
+  if (forced.empty()) [[likely]]
+    return choose(table, situation);
+  for (const RuleType& rule : table)
+    if (rule.algorithm == forced)
+      return rule.correct(situation) ? &rule : choose(table, situation);
+  return nullptr;
 }
 
 }  // namespace hawser::collective

@@ -148,9 +148,13 @@ class Team final : public core::Companion {
  private:
   /// Until READY(), or until there is no hope for it.
   template <class Ready>
-  void wait_until(Ready&& ready) {
+  void wait_until(const Ready& ready) {
     if (has_left()) [[unlikely]]
       return;
+    if (!ready()) wait_long_until(ready);
+  }
+  template <class Ready>
+  [[gnu::noinline]] void wait_long_until(const Ready& ready) {
     bool is_ready = false;
     engine_.wait_until([&] { return (is_ready = ready()) || !comm_.is_sound(); });
     // Who died may have come first.
