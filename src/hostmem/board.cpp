@@ -6,7 +6,7 @@ namespace hawser::hostmem {
 
 void Board::initialize(std::byte* memory, const BoardShape& shape) {
   new (memory) BoardHeader{board_magic, shape.members, shape.bulk_bytes, shape.counted ? 1U : 0U,
-                           shape.long_bytes};
+                           shape.long_bytes, {}};
 }
 
 bool Board::is_valid(const std::byte* memory, const BoardShape& shape) {
@@ -19,8 +19,10 @@ bool Board::is_valid(const std::byte* memory, const BoardShape& shape) {
 Board::Board(std::byte* memory, const BoardShape& shape, std::uint32_t me,
              std::vector<WakeWord*> words, Waker waker)
     : shape_(shape),
+      header_(std::launder(reinterpret_cast<BoardHeader*>(memory))),
       counts_(reinterpret_cast<StepCount*>(memory + sizeof(Cell))),
       cells_(reinterpret_cast<Cell*>(memory + BoardShape::cells_offset())),
+      progress_(reinterpret_cast<Progress*>(memory + shape.progress_offset())),
       middle_{memory + shape.middle_offset(), middle_steps, middle_bytes},
       bulk_{memory + shape.bulk_offset(), bulk_steps, shape.bulk_bytes},
       long_{memory + shape.long_offset(), long_steps, shape.long_bytes},

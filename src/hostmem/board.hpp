@@ -9,6 +9,8 @@
 //                  | Cell × steps_kept × (members + 1)|  a step's cells stand side by side; the
 //                  |                                  |  last is the result
 //                  +----------------------------------+
+//                  | Progress × members               |  how far each has come
+//                  +----------------------------------+
 //                  | middle area × (members + 1)      |  what is longer than a cell's payload:
 //                  |  each middle_steps × middle_bytes|  the last is the results'
 //                  +----------------------------------+ bulk_offset (page aligned)
@@ -25,16 +27,22 @@
 //            counted board, the step's count is full. A count costs each member one atomic addition
 //            and saves it from looking at every cell, and it tells the last one that it is the
 //            last: good where ranks outnumber cores.
-// Reuse:     who has arrived at a step is done with all earlier ones. So a place of step s may be
-//            written again once all have arrived at step s + 1, and begin() must wait for that
-//            (may_begin()); steps_kept, middle_steps, bulk_steps and long_steps say how far members
-//            may run ahead: where ranks share cores, as many calls then cost one turn of the
-//            scheduler.
+// Showing:   in a step in which one member alone shows something, and nobody waits for another,
+//            that one show()s, and the others listen(): where places are many they do not arrive,
+//            but note their progress, which costs a store to a line of their own, that others read
+//            seldom.
+// Reuse:     who has come to a step is done with all earlier ones. So a place of
+//            step s may be written again once all have come to step s + 1, as their progress says,
+//            and begin() must wait for that (may_begin()); steps_kept, middle_steps, bulk_steps and
+//            long_steps say how far members may run ahead: where ranks share cores, as many calls
+//            then cost one turn of the scheduler.
 // Result:    what the one member that the others wait for has made of a step's data.
 // Ordering:  a cell's number is stored with release after its data, and loaded with acquire. All
 //            additions to a count form one release sequence.
 // Waking:    who makes visible what others may wait for wakes those who sleep (wake.hpp); which
-//            arrivals that are, the user of the board knows.
+//            arrivals that are, the user of the board knows. That a listener has come to a step
+//            concerns only who waits for a place (PlaceWait), if anybody: it looks for those seldom,
+//            but always before it waits itself or returns without waiting (make_known()).
 // Crash safety: no lock. A member that ends never arrives, and the others wait for it in vain, as
 //            for a message; it leaves nothing behind, for the memory has no name.
 // Trust:     members are processes of one user and one job. Numbers from the memory never become
@@ -42,6 +50,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -59,7 +68,7 @@ inline constexpr std::uint32_t middle_steps = 32;
 inline constexpr std::uint32_t bulk_steps = 4;
 inline constexpr std::uint32_t long_steps = 2;
 inline constexpr std::size_t middle_bytes = 1024;
-inline constexpr std::uint64_t board_magic = 0x3244524f42535748ULL;  // "HWSBORD2"
+inline constexpr std::uint64_t board_magic = 0x3344524f42535748ULL;  // "HWSBORD3"
 
 struct BoardShape {
   std::uint32_t members = 1;
@@ -68,6 +77,7 @@ struct BoardShape {
   std::uint32_t long_bytes = 0;  // likewise, in the long area
 
   static constexpr std::size_t cells_offset();
+  [[nodiscard]] std::size_t progress_offset() const;
   [[nodiscard]] std::size_t middle_offset() const;
   [[nodiscard]] std::size_t bulk_offset() const;
   /// What a board without a long area takes.
@@ -85,10 +95,18 @@ struct BoardHeader {
   std::uint32_t bulk_bytes;
   std::uint32_t counted;
   std::uint32_t long_bytes;
+  /// Members that wait until they may begin; one too many for each that has died while it did.
+  alignas(64) std::atomic<std::uint32_t> place_waiters;
 };
+static_assert(sizeof(BoardHeader) == 128);
 
 struct alignas(64) StepCount {
   std::atomic<std::uint64_t> arrivals;  // of all steps that used this place so far
+};
+
+/// The latest step to which a member has come.
+struct alignas(64) Progress {
+  std::atomic<std::uint64_t> step;
 };
 
 /// Two cache lines, which processors like to fetch together.
@@ -105,8 +123,11 @@ inline constexpr std::size_t cell_payload_bytes = sizeof(Cell::payload);
 constexpr std::size_t BoardShape::cells_offset() {
   return sizeof(Cell) + steps_kept * sizeof(StepCount);
 }
-inline std::size_t BoardShape::middle_offset() const {
+inline std::size_t BoardShape::progress_offset() const {
   return cells_offset() + std::size_t{steps_kept} * (members + 1) * sizeof(Cell);
+}
+inline std::size_t BoardShape::middle_offset() const {
+  return progress_offset() + members * sizeof(Progress);
 }
 inline std::size_t BoardShape::bulk_offset() const {
   return platform::round_to_pages(middle_offset() +
@@ -131,7 +152,7 @@ class Board {
   /// Whether the next step may be begun with BYTES of data.
   bool may_begin(std::size_t bytes) {
     const std::uint32_t kept = bytes <= cell_payload_bytes ? steps_kept : area_for(bytes).steps;
-    return step_ + 1 <= kept || have_all_arrived(step_ + 2 - kept);
+    return step_ + 1 <= kept || have_all_come_to(step_ + 2 - kept);
   }
   /// Begins it: where this member's data goes, aligned to 16 bytes; at most bulk_bytes, or
   /// long_bytes once all members know that the long area exists.
@@ -143,14 +164,73 @@ class Board {
   /// This member's data is written. True if all others have arrived before (counted boards only).
   bool arrive() {
     publish(cell(step_, me_), bytes_);
+    note_progress();
     return shape_.counted && count_arrival();
   }
+
+  // A step in which one member shows something, and all know which one. The others expect as many
+  // BYTES; if that is an error, they learn it with the data.
+  /// That member's, after begin(), when its data is written; true as of arrive().
+  bool show() {
+    if (!is_counted(bytes_)) {
+      publish(cell(step_, me_), bytes_);
+      note_progress();
+      return false;
+    }
+    return arrive();
+  }
+  /// Another's, which is done with earlier steps: the step begins. True if it is to wake the others
+  /// now.
+  bool listen(std::size_t bytes) {
+    ++step_;
+    bytes_ = bytes;
+    note_progress();
+    if (bytes > passed_bytes_max) return !shape_.counted || count_arrival();
+    owes_wake_ = true;
+    return step_ % steps_between_looks == 0 && is_place_wanted();
+  }
+  /// Once the one has arrived, and shows BYTES: true if the others are to be woken now.
+  bool settle(std::size_t bytes) {
+    if (is_counted(bytes) == is_counted(bytes_)) [[likely]]
+      return false;
+    if (is_counted(bytes)) return count_arrival();
+    --counted_uses_[step_ % steps_kept];
+    counts_[step_ % steps_kept].arrivals.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  /// Before this member waits for long, and once it has arrived at a step in which it does not
+  /// wait: wakes those who may wait for it to have come as far as it has.
+  void make_known() {
+    if (owes_wake_ && is_place_wanted()) wake_others();
+    owes_wake_ = false;
+  }
+  /// For as long as this member waits for may_begin().
+  class PlaceWait {
+   public:
+    explicit PlaceWait(const Board& board) : waiters_(board.header_->place_waiters) {
+      waiters_.fetch_add(1, std::memory_order_seq_cst);
+    }
+    ~PlaceWait() { waiters_.fetch_sub(1, std::memory_order_relaxed); }
+    PlaceWait(const PlaceWait&) = delete;
+    PlaceWait& operator=(const PlaceWait&) = delete;
+
+   private:
+    std::atomic<std::uint32_t>& waiters_;
+  };
 
   /// Whether MEMBER has arrived at the present step.
   [[nodiscard]] bool has_arrived(std::uint32_t member) const {
     return cell(step_, member).step.load(std::memory_order_acquire) >= step_;
   }
-  [[nodiscard]] bool have_all_arrived() { return have_all_arrived(step_); }
+  /// Once this member has arrived.
+  [[nodiscard]] bool have_all_arrived() {
+    if (step_ <= all_came_to_) return true;
+    const bool all = shape_.counted ? counts_[step_ % steps_kept].arrivals.load(
+                                          std::memory_order_acquire) >= full_count_
+                                    : find_all();
+    if (all) all_came_to_ = step_;
+    return all;
+  }
 
   /// How many bytes MEMBER, who has arrived, says that it shows.
   [[nodiscard]] std::size_t bytes_of(std::uint32_t member) const {
@@ -169,9 +249,18 @@ class Board {
   [[nodiscard]] bool has_result() const { return has_arrived(shape_.members); }
 
   /// Wakes every other member that sleeps.
-  void wake_others() const { waker_.wake_all(words_); }
+  void wake_others() {
+    owes_wake_ = false;
+    waker_.wake_all(words_);
+  }
 
  private:
+  /// Up to this length nobody counts who has come to a step that one member shows: places are many.
+  static constexpr std::size_t passed_bytes_max = middle_bytes;
+  /// Fewer than middle_steps, so that who waits for a place is woken before others have to wait for
+  /// what it will show there.
+  static constexpr std::uint64_t steps_between_looks = 16;
+
   /// Places for each member's data of the latest STEPS steps, of BYTES each.
   struct Area {
     std::byte* memory;
@@ -191,41 +280,47 @@ class Board {
     cell.bytes = bytes;
     cell.step.store(step_, std::memory_order_release);
   }
-  /// What the count of STEP is once all have arrived.
-  [[nodiscard]] std::uint64_t full_count(std::uint64_t step) const {
-    return ((step - 1) / steps_kept + 1) * shape_.members;
+  [[nodiscard]] bool is_counted(std::size_t bytes) const {
+    return shape_.counted && bytes > passed_bytes_max;
   }
+  /// After note_progress().
+  [[nodiscard]] bool is_place_wanted() const {
+    waker_fence(waker_.payer());
+    return header_->place_waiters.load(std::memory_order_relaxed) > 0;
+  }
+  void note_progress() { progress_[me_].step.store(step_, std::memory_order_release); }
   bool count_arrival() {
-    StepCount& count = counts_[step_ % steps_kept];
+    const std::size_t place = step_ % steps_kept;
+    full_count_ = ++counted_uses_[place] * shape_.members;
     const bool last =
-        count.arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 == full_count(step_);
-    if (last) all_arrived_ = step_;
+        counts_[place].arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 == full_count_;
+    if (last) all_came_to_ = step_;
     return last;
   }
-  bool have_all_arrived(std::uint64_t step) {
-    if (step <= all_arrived_) return true;
-    const bool all = shape_.counted
-                         ? counts_[step % steps_kept].arrivals.load(std::memory_order_acquire) >=
-                               full_count(step)
-                         : find_all(step);
-    if (all) all_arrived_ = step;
-    return all;
+  bool have_all_come_to(std::uint64_t step) {
+    if (step <= all_came_to_) return true;
+    std::uint64_t slowest = step_;
+    for (std::uint32_t member = 0; member < shape_.members && slowest >= step; ++member)
+      slowest = std::min(slowest, progress_[member].step.load(std::memory_order_acquire));
+    if (slowest < step) return false;
+    all_came_to_ = slowest;
+    return true;
   }
   /// Goes on with the first member that was missing before.
-  bool find_all(std::uint64_t step) {
-    if (step != looked_for_) {
-      looked_for_ = step;
+  bool find_all() {
+    if (step_ != looked_for_) {
+      looked_for_ = step_;
       found_ = 0;
     }
-    while (found_ < shape_.members &&
-           cell(step, found_).step.load(std::memory_order_acquire) >= step)
-      ++found_;
+    while (found_ < shape_.members && has_arrived(found_)) ++found_;
     return found_ == shape_.members;
   }
 
   BoardShape shape_;
+  BoardHeader* header_;
   StepCount* counts_;
   Cell* cells_;
+  Progress* progress_;
   Area middle_;
   Area bulk_;
   Area long_;
@@ -234,7 +329,10 @@ class Board {
   Waker waker_;
   std::uint64_t step_ = 0;         // the present one; the first is 1
   std::size_t bytes_ = 0;          // of our data in it
-  std::uint64_t all_arrived_ = 0;  // the latest step of which we know that all have arrived
+  std::uint64_t all_came_to_ = 0;  // the latest step of which we know that all have come to it
+  std::array<std::uint64_t, steps_kept> counted_uses_{};  // of each count, this step included
+  std::uint64_t full_count_ = 0;  // of the present step, once we have arrived
+  bool owes_wake_ = false;  // to whoever waits for a place
   std::uint64_t looked_for_ = 0;
   std::uint32_t found_ = 0;  // members known to have arrived at looked_for_
 };

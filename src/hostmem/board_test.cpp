@@ -48,6 +48,7 @@ class Member {
   template <class Done>
   void await(Done done) {
     while (!done()) {
+      board.make_known();
       const std::uint32_t ticket = sleeper_.announce();
       if (done()) {
         sleeper_.cancel();
@@ -57,7 +58,10 @@ class Member {
     }
   }
   std::byte* begin(std::size_t bytes) {
-    await([&] { return board.may_begin(bytes); });
+    if (!board.may_begin(bytes)) {
+      const Board::PlaceWait wait(board);
+      await([&] { return board.may_begin(bytes); });
+    }
     return board.begin(bytes);
   }
   Board board;
@@ -103,14 +107,25 @@ std::vector<StepPlan> make_plan(const BoardShape& shape, unsigned seed, int step
 bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint32_t members) {
   using Kind = StepPlan::Kind;
   Board& board = member.board;
-  const bool shows = plan.kind != Kind::one_shows || me == plan.one;
-  std::byte* place = member.begin(shows ? plan.bytes : 0);
-  const std::uint64_t step = board.step();
-  if (shows) fill(place, step, me, plan.bytes);
   const auto right = [&](std::uint32_t other) {
     return board.bytes_of(other) == plan.bytes &&
-           is_filled(board.place(other, plan.bytes), step, other, plan.bytes);
+           is_filled(board.place(other, plan.bytes), board.step(), other, plan.bytes);
   };
+  if (plan.kind == Kind::one_shows && me != plan.one) {
+    // Now and then what is shown is not what was expected.
+    if (board.listen(board.step() % 7 == me ? 0 : plan.bytes)) board.wake_others();
+    member.await([&] { return board.has_arrived(plan.one); });
+    if (board.settle(plan.bytes)) board.wake_others();
+    return right(plan.one);
+  }
+  std::byte* place = member.begin(plan.bytes);
+  const std::uint64_t step = board.step();
+  fill(place, step, me, plan.bytes);
+  if (plan.kind == Kind::one_shows) {
+    board.show();
+    board.wake_others();
+    return true;
+  }
   const bool last = board.arrive();
   if (plan.kind == Kind::last_works) {
     if (last) {
@@ -122,11 +137,10 @@ bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint
     }
     return is_filled(board.result(plan.bytes), step, members, plan.bytes);
   }
-  if (last || !board.shape().counted || (plan.kind == Kind::one_shows && shows))
+  if (last || !board.shape().counted) {
     board.wake_others();
-  if (plan.kind == Kind::one_shows) {
-    member.await([&] { return board.has_arrived(plan.one); });
-    return right(plan.one);
+  } else {
+    board.make_known();
   }
   if (plan.kind == Kind::one_looks && me != plan.one) return true;
   member.await([&] { return board.have_all_arrived(); });
@@ -180,6 +194,58 @@ TEST_P(BoardTest, LetsAMemberRunAheadAsFarAsPlacesAreKept) {
   board.begin(0);
   board.arrive();
   EXPECT_FALSE(board.may_begin(0));
+}
+
+TEST_P(BoardTest, LetsTheOneThatShowsRunAheadOfThoseWhoListen) {
+  Room room(GetParam());
+  Board one = room.board(0);
+  std::vector<Board> listeners;
+  for (std::uint32_t member = 1; member < GetParam().members; ++member)
+    listeners.push_back(room.board(member));
+  const auto show = [&](std::size_t bytes) {
+    EXPECT_TRUE(one.may_begin(bytes));
+    one.begin(bytes);
+    one.show();
+  };
+  int woken = 0;
+  const auto hear = [&](std::size_t expected, std::size_t shown) {
+    for (Board& listener : listeners) {
+      woken += listener.listen(expected) ? 1 : 0;
+      EXPECT_TRUE(listener.has_arrived(0));
+      EXPECT_EQ(listener.bytes_of(0), shown);
+      listener.settle(shown);
+    }
+  };
+  for (std::uint32_t step = 0; step < steps_kept; ++step) show(8);
+  EXPECT_FALSE(one.may_begin(8));
+  for (std::uint32_t step = 0; step < steps_kept / 2; ++step) hear(8, 8);
+  EXPECT_EQ(woken, 0) << "nobody waits for a place";
+  {
+    const Board::PlaceWait wait(one);
+    for (std::uint32_t step = steps_kept / 2; step < steps_kept; ++step) hear(8, 8);
+  }
+  EXPECT_EQ(woken, 2 * static_cast<int>(listeners.size())) << "seldom, but in time";
+  woken = 0;
+  // Where places are few, the last one tells; without counts nobody knows who that is.
+  const std::size_t few = middle_bytes + 1;
+  for (std::uint32_t step = 0; step < 5; ++step) {
+    show(few);
+    hear(few, few);
+  }
+  EXPECT_EQ(woken, 5 * (GetParam().counted ? 1 : static_cast<int>(listeners.size())));
+  // Who expected something else counts as it should have.
+  show(8);
+  hear(few, 8);
+  show(few);
+  hear(8, few);
+  one.begin(0);
+  EXPECT_FALSE(one.arrive());
+  for (Board& listener : listeners) {
+    EXPECT_FALSE(one.have_all_arrived());
+    listener.begin(0);
+    EXPECT_EQ(listener.arrive(), GetParam().counted && &listener == &listeners.back());
+  }
+  EXPECT_TRUE(one.have_all_arrived());
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, BoardTest,

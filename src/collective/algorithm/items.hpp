@@ -22,11 +22,15 @@ struct Items {
   void combine(Source source, int members, std::byte* into, Count count) const {
     constexpr Count run_bytes = 8192;
     const Count run = std::max<Count>(1, run_bytes / std::max<Count>(1, type.size()));
+    const core::Kernel kernel = op.kernel_for(type);
+    const auto apply = [&](const std::byte* in, std::byte* inout, Count items) {
+      kernel != nullptr ? kernel(in, inout, items) : op.apply(in, inout, items, type);
+    };
     for (Count first = 0; first < count; first += run) {
       const Count begin = bytes(first), now = std::min(run, count - first);
       copy(into + begin, source(members - 1) + begin, now);
       for (int member = members - 2; member >= 0; --member)
-        op.apply(source(member) + begin, into + begin, now, type);
+        apply(source(member) + begin, into + begin, now);
     }
   }
 };

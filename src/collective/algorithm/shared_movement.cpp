@@ -60,12 +60,10 @@ Result<void> shared_bcast(Team& team, const BcastArguments& a) {
     const Count length = round.length();
     if (is_root) {
       show(team, to_const(a.buffer), round.offset(), team.begin(size_of(length)), length);
-      team.arrive_expected();
+      team.show();
       continue;
     }
-    team.begin(0);
-    team.arrive();
-    team.await(a.root);
+    team.listen_to(a.root, size_of(length));
     if (team.bytes_of(a.root) != size_of(length)) {
       result = Error(ErrorClass::truncate,
                      fmt::format("the root broadcasts {} bytes where this process expects {}",
@@ -115,11 +113,9 @@ Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
         if (member != a.root)
           show(team, part(a.send, member * a.send.count, a.send.count), round.offset(), place,
                length);
-      team.arrive_expected();
+      team.show();
     } else {
-      team.begin(0);
-      team.arrive();
-      team.await(a.root);
+      team.listen_to(a.root, shown);
       take(team, a.receive, round.offset(), team.shown_by(a.root, shown) + length * team.rank(),
            length);
     }

@@ -49,6 +49,11 @@ void Team::count_long_call() {
   upkeep_.ledger->charge(upkeep_.account, bytes);
 }
 
+void Team::wait_for_place(std::size_t bytes) {
+  const hostmem::Board::PlaceWait wait(board_);
+  wait_until([&] { return board_.may_begin(bytes); });
+}
+
 void Team::leave() { nowhere_ = std::make_unique<std::byte[]>(room()); }
 
 base::Error Team::reason() const {

@@ -87,19 +87,31 @@ class Team final : public core::Companion {
   /// Begins a step in which this member shows BYTES (at most room()): where to write them, aligned
   /// to 16 bytes. Waits until nobody needs what stood there.
   std::byte* begin(std::size_t bytes) {
-    wait_until([&] { return board_.may_begin(bytes); });
+    if (!board_.may_begin(bytes)) wait_for_place(bytes);
     return has_left() ? nowhere() : board_.begin(bytes);
   }
   /// What begin() was told to show is written; others wait for all members, if for any.
   void arrive() {
     if (has_left()) return;
-    if (board_.arrive() || !has_last()) board_.wake_others();
+    if (board_.arrive() || !has_last()) {
+      board_.wake_others();
+    } else {
+      board_.make_known();
+    }
   }
-  /// The same where others wait for this member alone.
-  void arrive_expected() {
+  /// The same in a step in which this member alone shows something, and the others listen_to() it.
+  void show() {
     if (has_left()) return;
-    board_.arrive();
+    board_.show();
     board_.wake_others();
+  }
+  /// A step in which MEMBER shows something, and this one, and all others, nothing: waits for it.
+  /// BYTES: that it shows, unless something is wrong.
+  void listen_to(int member, std::size_t bytes) {
+    if (has_left()) return;
+    if (board_.listen(bytes)) board_.wake_others();
+    await(member);
+    if (!has_left() && board_.settle(bytes_of(member))) board_.wake_others();
   }
   /// The same where the last one makes the result (has_last() only): true if that is this member.
   [[nodiscard]] bool arrive_perhaps_last() { return has_left() || board_.arrive(); }
@@ -155,11 +167,13 @@ class Team final : public core::Companion {
   }
   template <class Ready>
   [[gnu::noinline]] void wait_long_until(const Ready& ready) {
+    board_.make_known();
     bool is_ready = false;
     engine_.wait_until([&] { return (is_ready = ready()) || !comm_.is_sound(); });
     // Who died may have come first.
     if (!is_ready && !ready()) leave();
   }
+  void wait_for_place(std::size_t bytes);
   void count_long_call();
   void leave();
   /// Memory of this process as large as what a member shows, instead of the board.

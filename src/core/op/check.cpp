@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <functional>
+#include <optional>
+
+#include "base/assert.hpp"
 #include "core/datatype/basic.hpp"
 #include "core/op/kernels.hpp"
 
@@ -69,6 +73,14 @@ bool has_kernel(OpCode code, const Basic& basic) {
                          : find_kernel(code, basic.value) != nullptr;
 }
 
+/// Among the predefined types; a pair of the user's own (MPI_Type_get_value_index) has none.
+std::optional<std::size_t> place_of(const Basic& basic) {
+  const std::span<const Basic> types = predefined_types();
+  const std::less<const Basic*> before;
+  if (before(&basic, types.data()) || !before(&basic, types.data() + types.size())) return {};
+  return static_cast<std::size_t>(&basic - types.data());
+}
+
 }  // namespace
 
 const char* op_name(OpCode code) {
@@ -107,8 +119,20 @@ const char* op_name(OpCode code) {
   return "an unknown operation";
 }
 
+Op::Op(OpCode code) : code_(code), commutative_(true) {
+  const std::span<const Basic> types = predefined_types();
+  HAWSER_DEBUG_ASSERT(types.size() <= works_on_.size());
+  for (std::size_t place = 0; place < types.size(); ++place)
+    works_on_[place] = is_allowed(code, types[place]) && has_kernel(code, types[place]);
+}
+
 Result<void> Op::check(const Datatype& type) const {
   if (!is_predefined()) return {};
+  if (type.basic() != nullptr) [[likely]] {
+    const std::optional<std::size_t> place = place_of(describe(type));
+    if (place && works_on_[*place]) [[likely]]
+      return {};
+  }
   if (code_ == OpCode::replace || code_ == OpCode::no_op)
     return Error(ErrorClass::op,
                  fmt::format("{} on {}: this operation is for one-sided accumulates, not for "

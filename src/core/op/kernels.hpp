@@ -11,9 +11,7 @@
 
 namespace hawser::core {
 
-/// inout[i] = in[i] op inout[i] for COUNT elements.
-using Kernel = void (*)(const void* in, void* inout, Count count);
-/// The same for (value, index) pairs, that BASIC describes.
+/// As Kernel, for (value, index) pairs, that BASIC describes.
 using PairKernel = void (*)(const void* in, void* inout, Count count, const Basic& basic);
 
 /// Null if CODE is not for elements of this kind, or this platform can't compute with them.

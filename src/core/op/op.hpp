@@ -1,6 +1,7 @@
 // Op: reduction operations, predefined and made by users (MPI-5.0 §6.9).
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,12 +30,15 @@ enum class OpCode : std::uint8_t {
   no_op = 0x3d,
 };
 
+/// inout[i] = in[i] op inout[i] for COUNT elements.
+using Kernel = void (*)(const void* in, void* inout, Count count);
+
 class Op : public Object {
  public:
   /// inout[i] = in[i] op inout[i] for COUNT items. A user's function: called without our locks.
   using Function = std::function<void(const void* in, void* inout, Count count, Datatype& type)>;
 
-  explicit Op(OpCode code) : code_(code), commutative_(true) {}
+  explicit Op(OpCode code);
   Op(Function function, bool commutative)
       : code_(OpCode::null), commutative_(commutative), function_(std::move(function)) {}
 
@@ -48,10 +52,16 @@ class Op : public Object {
   /// inout[i] = in[i] op inout[i]. check() must have passed. A predefined operation on a basic type
   /// vectorises; buffers may be unaligned.
   void apply(const void* in, void* inout, Count count, Datatype& type) const;
+  /// The loop by which apply() does that, for who calls it often; null: it takes more than one loop,
+  /// and apply() has to be called.
+  [[nodiscard]] Kernel kernel_for(const Datatype& type) const;
 
  private:
+  static constexpr std::size_t predefined_types_max = 128;
+
   OpCode code_;
   bool commutative_;
+  std::bitset<predefined_types_max> works_on_;  // by their place among predefined_types()
   Function function_;
 };
 

@@ -177,6 +177,13 @@ TEST_F(OpTest, PairsLeavePaddingAlone) {
   EXPECT_EQ(inout.padding, 222);
 }
 
+TEST_F(OpTest, HasALoopForNumbersAlone) {
+  EXPECT_NE(Op(OpCode::sum).kernel_for(type("MPI_INT")), nullptr);
+  EXPECT_EQ(Op(OpCode::minloc).kernel_for(type("MPI_DOUBLE_INT")), nullptr);
+  const Op mine([](const void*, void*, Count, Datatype&) {}, true);
+  EXPECT_EQ(mine.kernel_for(type("MPI_INT")), nullptr);
+}
+
 TEST_F(OpTest, UnnamedPairs) {
   Datatype& pair = *table.value_index(type("MPI_UINT8_T"), type("MPI_COUNT")).value();
   const Pair<std::uint8_t, std::int64_t> in{200, std::int64_t{1} << 40};
