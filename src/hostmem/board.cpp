@@ -5,8 +5,8 @@
 namespace hawser::hostmem {
 
 void Board::initialize(std::byte* memory, const BoardShape& shape) {
-  new (memory) BoardHeader{board_magic, shape.members, shape.bulk_bytes, shape.counted ? 1U : 0U,
-                           shape.long_bytes, {}};
+  new (memory) BoardHeader{
+      board_magic, shape.members, shape.bulk_bytes, shape.counted ? 1U : 0U, shape.long_bytes, {}};
 }
 
 bool Board::is_valid(const std::byte* memory, const BoardShape& shape) {

@@ -41,8 +41,8 @@
 //            additions to a count form one release sequence.
 // Waking:    who makes visible what others may wait for wakes those who sleep (wake.hpp); which
 //            arrivals that are, the user of the board knows. That a listener has come to a step
-//            concerns only who waits for a place (PlaceWait), if anybody: it looks for those seldom,
-//            but always before it waits itself or returns without waiting (make_known()).
+//            concerns only who waits for a place (PlaceWait), if anybody: it looks for those
+//            seldom, but always before it waits itself or returns without waiting (make_known()).
 // Crash safety: no lock. A member that ends never arrives, and the others wait for it in vain, as
 //            for a message; it leaves nothing behind, for the memory has no name.
 // Trust:     members are processes of one user and one job. Numbers from the memory never become
@@ -225,9 +225,10 @@ class Board {
   /// Once this member has arrived.
   [[nodiscard]] bool have_all_arrived() {
     if (step_ <= all_came_to_) return true;
-    const bool all = shape_.counted ? counts_[step_ % steps_kept].arrivals.load(
-                                          std::memory_order_acquire) >= full_count_
-                                    : find_all();
+    const bool all =
+        shape_.counted
+            ? counts_[step_ % steps_kept].arrivals.load(std::memory_order_acquire) >= full_count_
+            : find_all();
     if (all) all_came_to_ = step_;
     return all;
   }
@@ -332,7 +333,7 @@ class Board {
   std::uint64_t all_came_to_ = 0;  // the latest step of which we know that all have come to it
   std::array<std::uint64_t, steps_kept> counted_uses_{};  // of each count, this step included
   std::uint64_t full_count_ = 0;  // of the present step, once we have arrived
-  bool owes_wake_ = false;  // to whoever waits for a place
+  bool owes_wake_ = false;        // to whoever waits for a place
   std::uint64_t looked_for_ = 0;
   std::uint32_t found_ = 0;  // members known to have arrived at looked_for_
 };

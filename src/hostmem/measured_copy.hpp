@@ -31,7 +31,7 @@ class CopyChoice {
   };
 
   /// Of the first WAYS ways.
-  explicit constexpr CopyChoice(std::uint8_t ways) : ways_(ways) {}
+  explicit constexpr CopyChoice(std::uint8_t ways = 2) : ways_(ways) {}
 
   Next next() {
     if (since_survey_ < gap_max) ++since_survey_;
@@ -119,9 +119,7 @@ static_assert(sizeof(CopyChoice) <= 24);
 class MeasuredCopy {
  public:
   /// TO is memory that a peer reads: what passes the cache may reach it sooner. Else it is our own.
-  explicit MeasuredCopy(bool to_peer)
-      : choices_{CopyChoice(ways(to_peer)), CopyChoice(ways(to_peer)), CopyChoice(ways(to_peer)),
-                 CopyChoice(ways(to_peer))} {}
+  explicit MeasuredCopy(bool to_peer) { choices_.fill(CopyChoice(to_peer ? 3 : 2)); }
 
   [[gnu::always_inline]] void operator()(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes < base::long_copy_bytes) {
@@ -135,7 +133,6 @@ class MeasuredCopy {
   static constexpr std::size_t longer_bytes = 8192;
   static constexpr std::size_t line_bytes = 64;
 
-  static constexpr std::uint8_t ways(bool to_peer) { return to_peer ? 3 : 2; }
   void copy_measured(std::byte* to, const std::byte* from, std::size_t bytes) {
     CopyChoice& choice = choices_[kind_of(to, from, bytes)];
     const CopyChoice::Next next = choice.next();

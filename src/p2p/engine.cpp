@@ -151,7 +151,9 @@ Result<Ref<Request>> Engine::isend(const ConstBuffer& buffer, const Envelope& en
   }
   if (sends_short(buffer, envelope, mode)) [[likely]]
     return sent();
-  return left_behind(begin_send(buffer, envelope, mode));
+  Result<Ref<Request>> request = begin_send(buffer, envelope, mode);
+  leave_behind(request);
+  return request;
 }
 
 bool Engine::sends_short(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
@@ -171,13 +173,14 @@ Result<Ref<Request>> Engine::begin_send(const ConstBuffer& buffer, const Envelop
   return request;
 }
 
-Result<Ref<Request>> Engine::left_behind(Result<Ref<Request>> request) {
+void Engine::leave_behind(const Result<Ref<Request>>& request) {
   if (attendance_.is_attended() && request.ok() && !(*request)->is_complete()) hand_over();
-  return request;
 }
 
 Result<Ref<Request>> Engine::irecv(const Buffer& buffer, const Envelope& envelope) {
-  return left_behind(begin_receive(buffer, envelope));
+  Result<Ref<Request>> request = begin_receive(buffer, envelope);
+  leave_behind(request);
+  return request;
 }
 
 Result<Ref<Request>> Engine::begin_receive(const Buffer& buffer, const Envelope& envelope) {
@@ -223,10 +226,12 @@ Result<Ref<Message>> Engine::mprobe(const Envelope& envelope) {
 Result<Ref<Request>> Engine::imrecv(const Buffer& buffer, Ref<Message> message) {
   if (message->status().source == proc_null)
     return Ref<Request>(base::make_ref<ProcNullRequest>(core::RequestKind::receive));
-  return left_behind([&] {
+  Result<Ref<Request>> request = [&] {
     const LaneLock lock(*this);
     return backend_.imrecv(buffer, std::move(message));
-  }());
+  }();
+  leave_behind(request);
+  return request;
 }
 
 core::Reach Engine::find_reach(Comm& comm) const {

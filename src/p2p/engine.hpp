@@ -157,8 +157,8 @@ class Engine {
   bool progress(UserCode user_code);
   /// Until there is something to do, or the program is inside.
   void attend_asleep(const std::atomic<bool>& is_dismissed, WakeBy by);
-  /// REQUEST as it is; progress threads take over if it is not complete.
-  Result<Ref<Request>> left_behind(Result<Ref<Request>> request);
+  /// Progress threads take over if REQUEST is not complete.
+  void leave_behind(const Result<Ref<Request>>& request);
   void hand_over();
   Result<Ref<Request>> begin_receive(const Buffer& buffer, const Envelope& envelope);
   /// When progress() has something to do though nobody wakes us.

@@ -69,8 +69,7 @@ const RuleType* choose(std::span<const RuleType> table, const Situation& situati
   if (forced.empty()) [[likely]]
     return choose(table, situation);
   for (const RuleType& rule : table)
-    if (rule.algorithm == forced)
-      return rule.correct(situation) ? &rule : choose(table, situation);
+    if (rule.algorithm == forced) return rule.correct(situation) ? &rule : choose(table, situation);
   return nullptr;
 }
 

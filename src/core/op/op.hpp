@@ -52,8 +52,8 @@ class Op : public Object {
   /// inout[i] = in[i] op inout[i]. check() must have passed. A predefined operation on a basic type
   /// vectorises; buffers may be unaligned.
   void apply(const void* in, void* inout, Count count, Datatype& type) const;
-  /// The loop by which apply() does that, for who calls it often; null: it takes more than one loop,
-  /// and apply() has to be called.
+  /// The loop by which apply() does that, for who calls it often; null: it takes more than one
+  /// loop, and apply() has to be called.
   [[nodiscard]] Kernel kernel_for(const Datatype& type) const;
 
  private:

@@ -184,9 +184,13 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
 
   // receive.cpp
   channel::Endpoint* known_endpoint(Comm& comm, int peer);
+  void on_eager(channel::Endpoint& from, channel::ChannelKind kind,
+                std::span<const std::byte> body);
   void on_arrival(channel::Endpoint& from, channel::ChannelKind kind, wire::FrameClass frame_class,
                   std::span<const std::byte> body);
   void store_unexpected(channel::Endpoint& from, const MatchKey& key, const wire::Arrival& arrival);
+  void deliver_first(ReceiveRequest& request, channel::Endpoint& from, const MatchKey& key,
+                     std::uint64_t total, std::span<const std::byte> payload);
   void deliver(ReceiveRequest& request, channel::Endpoint& from, const MatchKey& key,
                const wire::RendezvousHeader& rendezvous, wire::FrameClass frame_class,
                std::span<const std::byte> payload);

@@ -47,16 +47,20 @@ class ChannelBackend::ProbedMessage final : public Message {
   std::unique_ptr<Stored> stored_;
 };
 
-// Inlined: as on_arrival.
-[[gnu::always_inline]] inline void ChannelBackend::deliver(ReceiveRequest& request, Endpoint& from,
-                                                           const MatchKey& key,
-                                                           const wire::RendezvousHeader& rendezvous,
-                                                           FrameClass frame_class,
-                                                           std::span<const std::byte> payload) {
-  request.match(key, rendezvous.total);
+/// REQUEST matches a message of TOTAL bytes, of which PAYLOAD has come.
+[[gnu::always_inline]] inline void ChannelBackend::deliver_first(
+    ReceiveRequest& request, Endpoint& from, const MatchKey& key, std::uint64_t total,
+    std::span<const std::byte> payload) {
+  request.match(key, total);
   request.endpoint = &from;
   request.store(0, payload);
   if (payload.size() > free_payload_bytes) return_credit(from, payload.size());
+}
+
+void ChannelBackend::deliver(ReceiveRequest& request, Endpoint& from, const MatchKey& key,
+                             const wire::RendezvousHeader& rendezvous, FrameClass frame_class,
+                             std::span<const std::byte> payload) {
+  deliver_first(request, from, key, rendezvous.total, payload);
   if (frame_class == FrameClass::eager) {
     request.finish();
     return;
@@ -94,8 +98,8 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
   const std::span<const std::byte> frame = from->front(ChannelKind::ring);
   if (frame.empty()) return Taken::nothing;
   if (static_cast<FrameClass>(frame[0]) != FrameClass::eager) return Taken::no;
-  const std::optional<wire::Arrival> arrival =
-      wire::parse_arrival(FrameClass::eager, frame.subspan(sizeof(channel::FramePrefix)));
+  const std::optional<wire::EagerArrival> arrival =
+      wire::parse_eager(frame.subspan(sizeof(channel::FramePrefix)));
   if (!arrival) return Taken::no;
   const MatchKey key{arrival->match.context, arrival->match.source,
                      wanted.tag == any_tag ? any_tag : arrival->match.tag};
@@ -191,10 +195,26 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
   return handle;
 }
 
-// Inlined: an eager message needs little of it.
-[[gnu::always_inline]] inline void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind,
-                                                              FrameClass frame_class,
-                                                              std::span<const std::byte> body) {
+[[gnu::always_inline]] inline void ChannelBackend::on_eager(Endpoint& from, ChannelKind kind,
+                                                            std::span<const std::byte> body) {
+  const std::optional<wire::EagerArrival> arrival = wire::parse_eager(body);
+  if (!arrival) return;
+  from.count_received(kind, arrival->payload.size());
+  const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
+  PostedReceive* posted = match_.match_arrival(key);
+  if (posted == nullptr) {
+    store_unexpected(from, key, wire::to_arrival(*arrival));
+    return;
+  }
+  auto& request = static_cast<ReceiveRequest&>(*posted);
+  request.is_posted = false;
+  deliver_first(request, from, key, arrival->payload.size(), arrival->payload);
+  request.finish();
+  let_go(request);
+}
+
+void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind, FrameClass frame_class,
+                                std::span<const std::byte> body) {
   const std::optional<wire::Arrival> arrival = wire::parse_arrival(frame_class, body);
   if (!arrival) return;
   // What we may have to keep is bounded by the credit that we gave.
@@ -223,7 +243,7 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const 
   const std::span<const std::byte> body = frame.subspan(sizeof(channel::FramePrefix));
   switch (frame_class) {
     case FrameClass::eager:
-      on_arrival(from, kind, FrameClass::eager, body);
+      on_eager(from, kind, body);
       return;
     case FrameClass::rendezvous:
     case FrameClass::stream:

@@ -18,6 +18,7 @@
 #include "memory/pool/slab.hpp"
 #include "p2p/backend.hpp"
 #include "p2p/match/match_engine.hpp"
+#include "p2p/protocol/frame_copy.hpp"
 #include "p2p/protocol/wire.hpp"
 
 namespace hawser::p2p {
@@ -140,19 +141,6 @@ class SendRequest final : public Request {
   Ref<Comm> comm_;
   Ref<Datatype> type_;
 };
-
-/// Unpacks what stands in a frame of PEER, whose link knows how long runs are copied.
-inline void unpack_frame(channel::Endpoint& peer, const Buffer& buffer, std::uint64_t offset,
-                         const std::byte* in, std::size_t bytes) {
-  if (bytes < base::long_copy_bytes) {
-    unpack(buffer, static_cast<Count>(offset), in, static_cast<Count>(bytes));
-    return;
-  }
-  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t length) {
-    peer.link().copy_out(to, from, length);
-  };
-  unpack_by(copy, buffer, static_cast<Count>(offset), in, static_cast<Count>(bytes));
-}
 
 class ReceiveRequest final : public Request, public PostedReceive {
  public:

@@ -17,19 +17,6 @@ void pack(const ConstBuffer& buffer, std::uint64_t offset, std::byte* out, std::
   p2p::pack(buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
 }
 
-/// The same into a frame for PEER, whose link knows how long runs are copied.
-void pack_frame(Endpoint& peer, const ConstBuffer& buffer, std::uint64_t offset, std::byte* out,
-                std::size_t bytes) {
-  if (bytes < base::long_copy_bytes) {
-    pack(buffer, offset, out, bytes);
-    return;
-  }
-  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t length) {
-    peer.link().copy_in(to, from, length);
-  };
-  pack_by(copy, buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
-}
-
 /// Of a frame whose payload, behind OVERHEAD bytes, is BYTES of BUFFER from OFFSET on: the payload
 /// shall stand in its cache lines as it does in the user's.
 std::size_t phase_of(const ConstBuffer& buffer, std::uint64_t offset, std::size_t overhead,

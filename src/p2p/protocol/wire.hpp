@@ -208,6 +208,20 @@ inline std::optional<RendezvousHeader> take_rendezvous(std::span<const std::byte
   return header;
 }
 
+/// An eager message, checked: all of it is there.
+struct EagerArrival {
+  MatchHeader match;
+  std::span<const std::byte> payload;
+};
+/// BODY: what follows the prefix. Nothing if the frame is malformed.
+[[gnu::always_inline]] inline std::optional<EagerArrival> parse_eager(
+    std::span<const std::byte> body) {
+  const std::optional<MatchHeader> match = take<MatchHeader>(body);
+  if (!match || body.size() != match->payload_bytes || match->source < 0 || match->tag < 0)
+    return std::nullopt;
+  return EagerArrival{*match, body};
+}
+
 /// A frame that is matched, checked.
 struct Arrival {
   FrameClass frame_class = FrameClass::eager;  // eager, rendezvous or stream
@@ -215,25 +229,23 @@ struct Arrival {
   RendezvousHeader rendezvous{};  // total = payload bytes if the frame is eager
   std::span<const std::byte> payload;
 };
-/// BODY: what follows the prefix. Nothing if the frame is malformed.
+inline Arrival to_arrival(const EagerArrival& eager) {
+  Arrival arrival;
+  arrival.match = eager.match;
+  arrival.rendezvous.total = eager.payload.size();
+  arrival.payload = eager.payload;
+  return arrival;
+}
+/// FRAME_CLASS: rendezvous or stream. Nothing if the frame is malformed.
 inline std::optional<Arrival> parse_arrival(FrameClass frame_class,
                                             std::span<const std::byte> body) {
-  Arrival arrival;
   const std::optional<MatchHeader> match = take<MatchHeader>(body);
   if (!match) return std::nullopt;
-  arrival.match = *match;
-  arrival.frame_class = frame_class;
-  if (frame_class != FrameClass::eager) {
-    const std::optional<RendezvousHeader> rendezvous = take_rendezvous(body);
-    if (!rendezvous || rendezvous->total < match->payload_bytes) return std::nullopt;
-    arrival.rendezvous = *rendezvous;
-  } else {
-    arrival.rendezvous.total = match->payload_bytes;
-  }
-  if (body.size() != match->payload_bytes || match->source < 0 || match->tag < 0)
+  const std::optional<RendezvousHeader> rendezvous = take_rendezvous(body);
+  if (!rendezvous || rendezvous->total < match->payload_bytes ||
+      body.size() != match->payload_bytes || match->source < 0 || match->tag < 0)
     return std::nullopt;
-  arrival.payload = body;
-  return arrival;
+  return Arrival{frame_class, *match, *rendezvous, body};
 }
 
 /// A part of an active message, checked.

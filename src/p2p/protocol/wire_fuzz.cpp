@@ -16,11 +16,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         part->payload.data() + part->payload.size() > body_end)
       std::abort();
   }
-  const auto arrival = parse_arrival(static_cast<FrameClass>(data[0]), body);
-  if (!arrival) return 0;
-  const bool inside =
-      arrival->payload.data() >= body.data() &&
-      arrival->payload.data() + arrival->payload.size() <= body.data() + body.size();
-  if (!inside || arrival->payload.size() > arrival->rendezvous.total) std::abort();
+  const auto lies_inside = [&](std::span<const std::byte> payload) {
+    return payload.data() >= body.data() &&
+           payload.data() + payload.size() <= body.data() + body.size();
+  };
+  if (const auto eager = parse_eager(body))
+    if (!lies_inside(eager->payload)) std::abort();
+  if (const auto arrival = parse_arrival(static_cast<FrameClass>(data[0]), body))
+    if (!lies_inside(arrival->payload) || arrival->payload.size() > arrival->rendezvous.total)
+      std::abort();
   return 0;
 }

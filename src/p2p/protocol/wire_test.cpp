@@ -46,19 +46,36 @@ TEST(ParseActive, RefusesPartsThatDoNot) {
     EXPECT_FALSE(parse_active(std::span(whole).first(bytes)));
 }
 
-TEST(ParseArrival, TakesAWholeEagerFrame) {
+TEST(ParseEager, TakesAWholeFrame) {
   const auto body = eager_body(5, 5);
-  const auto arrival = parse_arrival(FrameClass::eager, body);
-  ASSERT_TRUE(arrival);
-  EXPECT_EQ(arrival->frame_class, FrameClass::eager);
-  EXPECT_EQ(arrival->match.tag, 9);
-  EXPECT_EQ(arrival->rendezvous.total, 5U);
-  EXPECT_EQ(arrival->payload.size(), 5U);
+  const auto eager = parse_eager(body);
+  ASSERT_TRUE(eager);
+  EXPECT_EQ(eager->match.tag, 9);
+  EXPECT_EQ(eager->payload.size(), 5U);
+  const Arrival arrival = to_arrival(*eager);
+  EXPECT_EQ(arrival.frame_class, FrameClass::eager);
+  EXPECT_EQ(arrival.match.tag, 9);
+  EXPECT_EQ(arrival.rendezvous.total, 5U);
+  EXPECT_EQ(arrival.payload.data(), eager->payload.data());
 }
 
-TEST(ParseArrival, RefusesLengthsThatDoNotAgree) {
-  EXPECT_FALSE(parse_arrival(FrameClass::eager, eager_body(6, 5)));
-  EXPECT_FALSE(parse_arrival(FrameClass::eager, eager_body(4, 5)));
+TEST(ParseEager, RefusesLengthsThatDoNotAgree) {
+  EXPECT_FALSE(parse_eager(eager_body(6, 5)));
+  EXPECT_FALSE(parse_eager(eager_body(4, 5)));
+  const auto body = eager_body(0, 0);
+  for (std::size_t bytes = 0; bytes < body.size(); ++bytes)
+    EXPECT_FALSE(parse_eager(std::span(body).first(bytes))) << bytes;
+}
+
+TEST(ParseEager, RefusesNegativeRanksAndTags) {
+  auto body = eager_body(0, 0);
+  put(body.data(), MatchHeader{4, -1, 9, 0});
+  EXPECT_FALSE(parse_eager(body));
+  put(body.data(), MatchHeader{4, 1, -2, 0});
+  EXPECT_FALSE(parse_eager(body));
+}
+
+TEST(ParseArrival, RefusesAFrameWithoutAnOffer) {
   EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, eager_body(0, 0)));
 }
 
@@ -90,11 +107,15 @@ TEST(ParseArrival, AChecksumStandsOnlyWhereTheHeaderSaysSo) {
 }
 
 TEST(ParseArrival, RefusesNegativeRanksAndTags) {
-  auto body = eager_body(0, 0);
-  put(body.data(), MatchHeader{4, -1, 9, 0});
-  EXPECT_FALSE(parse_arrival(FrameClass::eager, body));
-  put(body.data(), MatchHeader{4, 1, -2, 0});
-  EXPECT_FALSE(parse_arrival(FrameClass::eager, body));
+  auto body = rendezvous_body({1, 100, 0, {}, Offer::frames, 0, 0, 0, 0});
+  const auto payload_bytes =
+      static_cast<std::uint32_t>(body.size() - sizeof(MatchHeader) - rendezvous_bytes_min);
+  put(body.data(), MatchHeader{4, 1, 9, payload_bytes});
+  EXPECT_TRUE(parse_arrival(FrameClass::rendezvous, body));
+  put(body.data(), MatchHeader{4, -1, 9, payload_bytes});
+  EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, body));
+  put(body.data(), MatchHeader{4, 1, -2, payload_bytes});
+  EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, body));
 }
 
 }  // namespace
