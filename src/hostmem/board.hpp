@@ -2,7 +2,7 @@
 // the others what it has, and sees what they show. Collectives of one host are made of such steps.
 //
 //   0              +----------------------------------+
-//                  | BoardHeader                      |  constant
+//                  | BoardHeader                      |  constant, but for who waits for a place
 //                  +----------------------------------+
 //                  | StepCount × steps_kept           |  who has arrived, counted
 //                  +----------------------------------+
@@ -10,6 +10,8 @@
 //                  |                                  |  last is the result
 //                  +----------------------------------+
 //                  | Progress × members               |  how far each has come
+//                  +----------------------------------+
+//                  | Collector × members              |  for whom each waits that collects
 //                  +----------------------------------+
 //                  | middle area × (members + 1)      |  what is longer than a cell's payload:
 //                  |  each middle_steps × middle_bytes|  the last is the results'
@@ -31,18 +33,22 @@
 //            that one show()s, and the others listen(): where places are many they do not arrive,
 //            but note their progress, which costs a store to a line of their own, that others read
 //            seldom.
-// Reuse:     who has come to a step is done with all earlier ones. So a place of
-//            step s may be written again once all have come to step s + 1, as their progress says,
-//            and begin() must wait for that (may_begin()); steps_kept, middle_steps, bulk_steps and
-//            long_steps say how far members may run ahead: where ranks share cores, as many calls
-//            then cost one turn of the scheduler.
+// Collecting: in a step in which one member alone waits, the others tell() it what they show, and
+//            need not be counted: it looks at each of them anyway, one after the other. On a
+//            counted board it says for whom it waits, so that this one alone wakes it.
+// Reuse:     who has come to a step is done with all earlier ones. So a place of step s may be
+//            written again once all have come to step s + 1, as their progress says, and begin()
+//            must wait for that (may_begin()); steps_kept, middle_steps, bulk_steps and long_steps
+//            say how far members may run ahead: where ranks share cores, as many calls then cost
+//            one turn of the scheduler.
 // Result:    what the one member that the others wait for has made of a step's data.
 // Ordering:  a cell's number is stored with release after its data, and loaded with acquire. All
 //            additions to a count form one release sequence.
 // Waking:    who makes visible what others may wait for wakes those who sleep (wake.hpp); which
-//            arrivals that are, the user of the board knows. That a listener has come to a step
-//            concerns only who waits for a place (PlaceWait), if anybody: it looks for those
-//            seldom, but always before it waits itself or returns without waiting (make_known()).
+//            arrivals that are, the user of the board knows. That somebody who is not counted has
+//            come to a step concerns only who waits for a place (PlaceWait), if anybody: one looks
+//            for those seldom where places are many, but always before one waits oneself, or
+//            arrives at a step and does not wait (make_known()).
 // Crash safety: no lock. A member that ends never arrives, and the others wait for it in vain, as
 //            for a message; it leaves nothing behind, for the memory has no name.
 // Trust:     members are processes of one user and one job. Numbers from the memory never become
@@ -78,6 +84,7 @@ struct BoardShape {
 
   static constexpr std::size_t cells_offset();
   [[nodiscard]] std::size_t progress_offset() const;
+  [[nodiscard]] std::size_t collectors_offset() const;
   [[nodiscard]] std::size_t middle_offset() const;
   [[nodiscard]] std::size_t bulk_offset() const;
   /// What a board without a long area takes.
@@ -109,6 +116,11 @@ struct alignas(64) Progress {
   std::atomic<std::uint64_t> step;
 };
 
+/// Of the member that is waited for by a member that collects: its number + 1; 0: none.
+struct alignas(64) Collector {
+  std::atomic<std::uint32_t> awaited;
+};
+
 /// Two cache lines, which processors like to fetch together.
 struct alignas(128) Cell {
   std::atomic<std::uint64_t> step;
@@ -126,8 +138,11 @@ constexpr std::size_t BoardShape::cells_offset() {
 inline std::size_t BoardShape::progress_offset() const {
   return cells_offset() + std::size_t{steps_kept} * (members + 1) * sizeof(Cell);
 }
-inline std::size_t BoardShape::middle_offset() const {
+inline std::size_t BoardShape::collectors_offset() const {
   return progress_offset() + members * sizeof(Progress);
+}
+inline std::size_t BoardShape::middle_offset() const {
+  return collectors_offset() + members * sizeof(Collector);
 }
 inline std::size_t BoardShape::bulk_offset() const {
   return platform::round_to_pages(middle_offset() +
@@ -185,9 +200,8 @@ class Board {
     ++step_;
     bytes_ = bytes;
     note_progress();
-    if (bytes > passed_bytes_max) return !shape_.counted || count_arrival();
-    owes_wake_ = true;
-    return step_ % steps_between_looks == 0 && is_place_wanted();
+    if (bytes > uncounted_bytes_max) return !shape_.counted || count_arrival();
+    return is_to_wake_now();
   }
   /// Once the one has arrived, and shows BYTES: true if the others are to be woken now.
   bool settle(std::size_t bytes) {
@@ -198,6 +212,41 @@ class Board {
     counts_[step_ % steps_kept].arrivals.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
+
+  // A step in which one member alone waits for all others; all know which one.
+  /// Another's, after begin(), when its data is written. Wakes whom it concerns.
+  void tell(std::uint32_t one) {
+    publish(cell(step_, me_), bytes_);
+    note_progress();
+    if (is_awaited_by(one)) waker_.wake(*words_[one < me_ ? one : one - 1]);
+    if (is_to_wake_now()) wake_others();
+  }
+  /// That one's, after begin(): the others show as many BYTES. True if it is to wake them now. Then
+  /// it waits for each (has_arrived()), as an Awaiting where it has to.
+  bool collect(std::size_t bytes) {
+    bytes_ = std::max(bytes_, bytes);
+    note_progress();
+    return is_to_wake_now();
+  }
+  /// And then.
+  void note_collected() { all_came_to_ = step_; }
+  /// For as long as this member, which collects, waits for MEMBER.
+  class Awaiting {
+   public:
+    Awaiting(const Board& board, std::uint32_t member)
+        : awaited_(board.shape_.counted ? &board.collectors_[board.me_].awaited : nullptr) {
+      if (awaited_ != nullptr) awaited_->store(member + 1, std::memory_order_seq_cst);
+    }
+    ~Awaiting() {
+      if (awaited_ != nullptr) awaited_->store(0, std::memory_order_relaxed);
+    }
+    Awaiting(const Awaiting&) = delete;
+    Awaiting& operator=(const Awaiting&) = delete;
+
+   private:
+    std::atomic<std::uint32_t>* const awaited_;
+  };
+
   /// Before this member waits for long, and once it has arrived at a step in which it does not
   /// wait: wakes those who may wait for it to have come as far as it has.
   void make_known() {
@@ -256,8 +305,8 @@ class Board {
   }
 
  private:
-  /// Up to this length nobody counts who has come to a step that one member shows: places are many.
-  static constexpr std::size_t passed_bytes_max = middle_bytes;
+  /// Up to this length listeners are not counted: places are many.
+  static constexpr std::size_t uncounted_bytes_max = middle_bytes;
   /// Fewer than middle_steps, so that who waits for a place is woken before others have to wait for
   /// what it will show there.
   static constexpr std::uint64_t steps_between_looks = 16;
@@ -282,7 +331,19 @@ class Board {
     cell.step.store(step_, std::memory_order_release);
   }
   [[nodiscard]] bool is_counted(std::size_t bytes) const {
-    return shape_.counted && bytes > passed_bytes_max;
+    return shape_.counted && bytes > uncounted_bytes_max;
+  }
+  /// Of who has come to a step with bytes_ and is not counted.
+  bool is_to_wake_now() {
+    owes_wake_ = true;
+    return (step_ % steps_between_looks == 0 || bytes_ > middle_bytes) && is_place_wanted();
+  }
+  /// After publish(). Where cores are free nobody says for whom it waits: a wake-up too many costs
+  /// less than saying so.
+  [[nodiscard]] bool is_awaited_by(std::uint32_t one) const {
+    if (!shape_.counted) return true;
+    waker_fence(waker_.payer());
+    return collectors_[one].awaited.load(std::memory_order_relaxed) == me_ + 1;
   }
   /// After note_progress().
   [[nodiscard]] bool is_place_wanted() const {
@@ -322,6 +383,7 @@ class Board {
   StepCount* counts_;
   Cell* cells_;
   Progress* progress_;
+  Collector* collectors_;
   Area middle_;
   Area bulk_;
   Area long_;

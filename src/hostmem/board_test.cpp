@@ -126,6 +126,22 @@ bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint
     board.wake_others();
     return true;
   }
+  if (plan.kind == Kind::one_looks) {
+    if (me != plan.one) {
+      board.tell(plan.one);
+      return true;
+    }
+    if (board.collect(plan.bytes)) board.wake_others();
+    bool all_right = true;
+    for (std::uint32_t other = 0; other < members; ++other) {
+      if (other == me) continue;
+      const Board::Awaiting awaiting(board, other);
+      member.await([&] { return board.has_arrived(other); });
+      all_right &= right(other);
+    }
+    board.note_collected();
+    return all_right;
+  }
   const bool last = board.arrive();
   if (plan.kind == Kind::last_works) {
     if (last) {
@@ -142,7 +158,6 @@ bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint
   } else {
     board.make_known();
   }
-  if (plan.kind == Kind::one_looks && me != plan.one) return true;
   member.await([&] { return board.have_all_arrived(); });
   bool all_right = true;
   for (std::uint32_t other = 0; other < members; ++other) all_right &= right(other);
@@ -194,6 +209,32 @@ TEST_P(BoardTest, LetsAMemberRunAheadAsFarAsPlacesAreKept) {
   board.begin(0);
   board.arrive();
   EXPECT_FALSE(board.may_begin(0));
+}
+
+TEST_P(BoardTest, WakesWhoCollectsForTheOneItWaitsForAlone) {
+  Room room(GetParam());
+  Board one = room.board(0);
+  const std::uint32_t last = GetParam().members - 1;
+  one.begin(0);
+  EXPECT_FALSE(one.collect(8));
+  {
+    const Board::Awaiting awaiting(one, last);
+    Sleeper sleeper(room.word(0), FencePayer::waker);
+    const std::uint32_t ticket = sleeper.announce();
+    for (std::uint32_t member = 1; member <= last; ++member) {
+      EXPECT_EQ(sleeper.is_current(ticket), GetParam().counted || member == 1) << member;
+      Board other = room.board(member);
+      other.begin(8);
+      other.tell(0);
+      EXPECT_TRUE(one.has_arrived(member));
+    }
+    EXPECT_FALSE(sleeper.is_current(ticket));
+  }
+  one.note_collected();
+  // Nothing of it is counted: a step of all of them counts those alone who are in it.
+  one.begin(0);
+  EXPECT_FALSE(one.arrive());
+  EXPECT_FALSE(one.have_all_arrived());
 }
 
 TEST_P(BoardTest, LetsTheOneThatShowsRunAheadOfThoseWhoListen) {

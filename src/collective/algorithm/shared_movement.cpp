@@ -85,12 +85,11 @@ Result<void> shared_gather(Team& team, const GatherArguments& a) {
     const Count length = round.length();
     if (!is_root) {
       show(team, a.send, round.offset(), team.begin(size_of(length)), length);
-      team.arrive();
+      team.tell(a.root);
       continue;
     }
     team.begin(0);
-    team.arrive();
-    team.await_all();
+    team.collect(size_of(length));
     for (int member = 0; member < team.size(); ++member)
       if (member != a.root)
         take(team, part(a.receive, member * a.receive.count, a.receive.count), round.offset(),

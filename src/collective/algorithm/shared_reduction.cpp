@@ -149,9 +149,11 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
       const bool shows = !is_root || a.in_place;
       std::byte* const place = team.begin(shows ? bytes : 0);
       if (shows) team.copy_in(place, mine, bytes);
-      team.arrive();
-      if (!is_root) continue;
-      team.await_all();
+      if (!is_root) {
+        team.tell(a.root);
+        continue;
+      }
+      team.collect(bytes);
       items.combine(
           [&](int member) {
             return member == a.root && !shows ? mine : team.shown_by(member, bytes);

@@ -49,6 +49,18 @@ void Team::count_long_call() {
   upkeep_.ledger->charge(upkeep_.account, bytes);
 }
 
+void Team::collect(std::size_t bytes) {
+  if (has_left()) return;
+  if (board_.collect(bytes)) board_.wake_others();
+  for (int member = 0; member < size() && !has_left(); ++member) {
+    const auto number = static_cast<std::uint32_t>(member);
+    if (member == rank_ || board_.has_arrived(number)) continue;
+    const hostmem::Board::Awaiting awaiting(board_, number);
+    await(member);
+  }
+  if (!has_left()) board_.note_collected();
+}
+
 void Team::wait_for_place(std::size_t bytes) {
   const hostmem::Board::PlaceWait wait(board_);
   wait_until([&] { return board_.may_begin(bytes); });

@@ -113,6 +113,13 @@ class Team final : public core::Companion {
     await(member);
     if (!has_left() && board_.settle(bytes_of(member))) board_.wake_others();
   }
+  /// The same in a step in which MEMBER alone waits for all others, and collect()s.
+  void tell(int member) {
+    if (!has_left()) board_.tell(static_cast<std::uint32_t>(member));
+  }
+  /// Of that one: what it shows itself, if it does, is written; waits for all others, who show as
+  /// many BYTES.
+  void collect(std::size_t bytes);
   /// The same where the last one makes the result (has_last() only): true if that is this member.
   [[nodiscard]] bool arrive_perhaps_last() { return has_left() || board_.arrive(); }
   void show_result() {
