@@ -178,21 +178,16 @@ class Board {
   }
   /// This member's data is written. True if all others have arrived before (counted boards only).
   bool arrive() {
-    publish(cell(step_, me_), bytes_);
-    note_progress();
+    publish_own();
     return shape_.counted && count_arrival();
   }
 
   // A step in which one member shows something, and all know which one. The others expect as many
   // BYTES; if that is an error, they learn it with the data.
-  /// That member's, after begin(), when its data is written; true as of arrive().
-  bool show() {
-    if (!is_counted(bytes_)) {
-      publish(cell(step_, me_), bytes_);
-      note_progress();
-      return false;
-    }
-    return arrive();
+  /// That member's, after begin(), when its data is written.
+  void show() {
+    publish_own();
+    if (is_counted(bytes_)) count_arrival();
   }
   /// Another's, which is done with earlier steps: the step begins. True if it is to wake the others
   /// now.
@@ -216,8 +211,7 @@ class Board {
   // A step in which one member alone waits for all others; all know which one.
   /// Another's, after begin(), when its data is written. Wakes whom it concerns.
   void tell(std::uint32_t one) {
-    publish(cell(step_, me_), bytes_);
-    note_progress();
+    publish_own();
     if (is_awaited_by(one)) waker_.wake(*words_[one < me_ ? one : one - 1]);
     if (is_to_wake_now()) wake_others();
   }
@@ -329,6 +323,10 @@ class Board {
   void publish(Cell& cell, std::size_t bytes) const {
     cell.bytes = bytes;
     cell.step.store(step_, std::memory_order_release);
+  }
+  void publish_own() {
+    publish(cell(step_, me_), bytes_);
+    note_progress();
   }
   [[nodiscard]] bool is_counted(std::size_t bytes) const {
     return shape_.counted && bytes > uncounted_bytes_max;
