@@ -143,6 +143,49 @@ TEST_P(ProcessTest, ServesSeveralThreadsOfEachProcess) {
   });
 }
 
+/// The first of several long messages goes in pieces, which both sides copy at the same time; those
+/// behind it go whole, until something comes from the receiver.
+TEST_P(ProcessTest, SendsLongMessagesInARowWhole) {
+  run_ranks(2, settings_, false, [](Rank& rank) {
+    exchange_all(rank, 150, 1);  // earns a ring, and room for long frames in it
+    p2p::Engine& engine = rank.process.engine();
+    const int peer = 1 - rank.world.rank();
+    const p2p::Envelope long_ones{&rank.world, peer, 2}, short_ones{&rank.world, peer, 3};
+    std::vector<std::vector<char>> data(4, std::vector<char>(16384));
+    const auto count = static_cast<base::Count>(data[0].size());
+    if (rank.world.rank() == 1) {
+      std::vector<base::Ref<core::Request>> requests;
+      for (auto& each : data)
+        requests.push_back(*engine.irecv({each.data(), count, &rank.byte}, long_ones));
+      EXPECT_TRUE(engine.send({nullptr, 0, &rank.byte}, short_ones, p2p::SendMode::standard).ok());
+      for (std::size_t i = 0; i < 3; ++i) engine.wait(*requests[i]);
+      EXPECT_TRUE(engine.send({nullptr, 0, &rank.byte}, short_ones, p2p::SendMode::standard).ok());
+      engine.wait(*requests[3]);
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_EQ(data[i], std::vector<char>(16384, static_cast<char>('a' + i)));
+      return;
+    }
+    const auto sends_by = [&](p2p::SendProtocol protocol) {
+      return rank.process.backend().sends_by(protocol);
+    };
+    for (std::size_t i = 0; i < 4; ++i) data[i].assign(16384, static_cast<char>('a' + i));
+    EXPECT_TRUE(engine.recv({nullptr, 0, &rank.byte}, short_ones, nullptr).ok());
+    const std::uint64_t streams = sends_by(p2p::SendProtocol::stream);
+    const std::uint64_t eager = sends_by(p2p::SendProtocol::eager);
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_TRUE(
+          engine.send({data[i].data(), count, &rank.byte}, long_ones, p2p::SendMode::standard)
+              .ok());
+    EXPECT_EQ(sends_by(p2p::SendProtocol::stream), streams + 1);
+    EXPECT_EQ(sends_by(p2p::SendProtocol::eager), eager + 2);
+    EXPECT_TRUE(engine.recv({nullptr, 0, &rank.byte}, short_ones, nullptr).ok());
+    EXPECT_TRUE(
+        engine.send({data[3].data(), count, &rank.byte}, long_ones, p2p::SendMode::standard).ok());
+    EXPECT_EQ(sends_by(p2p::SendProtocol::stream), streams + 2);
+    EXPECT_EQ(sends_by(p2p::SendProtocol::eager), eager + 2);
+  });
+}
+
 TEST_P(ProcessTest, MovesItsOnlyRingToThoseItTalksTo) {
   settings_.channel.rings_asked_max = 1;
   settings_.channel.rings_granted_max = 1;

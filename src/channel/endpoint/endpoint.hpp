@@ -192,6 +192,8 @@ class Endpoint {
                           prefix.sequence == reorder_.expected() && !reorder_.has_early();
     return has_turn ? frame : std::span<const std::byte>();
   }
+  /// Sequenced frames that have come from the peer, as a count that wraps.
+  [[nodiscard]] std::uint32_t arrivals() const { return reorder_.expected(); }
   void pop(ChannelKind kind) {
     reorder_.skip();
     if (assurance_)

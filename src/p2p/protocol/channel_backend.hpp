@@ -163,11 +163,18 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   channel::Endpoint* sound_endpoint(Comm& comm, int peer);
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                        std::size_t bytes, SendMode mode) const;
-  static std::size_t fragment_bytes(std::uint64_t message_bytes);
+  /// A message to ENDPOINT now is one of several: another is on its way, or was the last thing
+  /// between the two.
+  [[nodiscard]] bool is_in_a_row(const channel::Endpoint& endpoint) const {
+    return !pipelines_.empty() ||
+           (last_stream_to_ == &endpoint && arrivals_at_last_stream_ == endpoint.arrivals());
+  }
+  static std::size_t fragment_bytes(std::uint64_t message_bytes, bool in_a_row);
   /// The same by a channel of KIND.
-  static std::size_t fragment_bytes(channel::ChannelKind kind, std::uint64_t message_bytes);
+  static std::size_t fragment_bytes(channel::ChannelKind kind, std::uint64_t message_bytes,
+                                    bool in_a_row);
   static std::size_t eager_room(const channel::Endpoint& endpoint, channel::ChannelKind kind,
-                                std::size_t bytes);
+                                std::size_t bytes, bool in_a_row);
   [[nodiscard]] bool is_streamed(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                                  std::size_t bytes) const;
   bool start(SendRequest& request);
@@ -386,6 +393,9 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   std::vector<ReceiveRequest*> single_copies_;  // with chunks to copy
   std::vector<SideCopy> side_copies_;           // with chunks to copy
   std::vector<Stream> streams_;                 // that are coming in
+  /// To whom the last stream went, only to be compared, and what had come from there.
+  const channel::Endpoint* last_stream_to_ = nullptr;
+  std::uint32_t arrivals_at_last_stream_ = 0;
   base::SlotMap<Transfer> transfers_;
   channel::BitFlipper flipper_;  // of payload that crosses outside of frames
   base::SizeHistogram sent_sizes_;

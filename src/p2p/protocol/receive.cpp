@@ -89,7 +89,7 @@ inline Endpoint* ChannelBackend::known_endpoint(Comm& comm, int peer) {
 Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, Status* status) {
   const auto capacity = static_cast<std::uint64_t>(buffer.count * buffer.type->size());
   // A long message wants its receive to be posted when its first frame comes.
-  if (capacity > fragment_bytes(capacity)) return Taken::no;
+  if (capacity > fragment_bytes(capacity, /*in_a_row=*/false)) return Taken::no;
   Endpoint* const from = known_endpoint(*envelope.comm, envelope.peer);
   if (from == nullptr || !from->has_incoming(ChannelKind::ring) || match_.posted_count() > 0)
     return Taken::no;

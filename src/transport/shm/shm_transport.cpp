@@ -17,6 +17,9 @@ namespace {
 
 /// Frames taken from one channel in one progress call, so that none starves the others.
 constexpr int frames_per_poll_max = 32;
+/// Bytes of them in a ring. Who sends as well has its turn before it has emptied a ring of long
+/// frames: else both sides write for long, and then both read what has left their caches.
+constexpr std::size_t ring_bytes_per_poll_max = std::size_t{160} * 1024;
 /// Rounds of progress that find something in a ring, for each that looks at the queue as well.
 constexpr std::uint32_t ring_rounds_per_queue_look = 4;
 /// Polls of a claimed but unwritten slot before we yield and ask whether its owner still lives.
@@ -263,11 +266,13 @@ bool ShmTransport::poll_ring(ShmLink& link) {
   RingReceiver& ring = *link.incoming_ring();
   FrameType type;
   std::span<const std::byte> frame;
-  for (int i = 0; i < frames_per_poll_max; ++i) {
+  std::size_t taken = 0;
+  for (int i = 0; i < frames_per_poll_max && taken < ring_bytes_per_poll_max; ++i) {
     if (!ring.front(&type, &frame)) {
       if (i == 0) ring.rest();
       return i > 0;
     }
+    taken += frame.size();
     link.note_arrival();
     if (type == FrameType::data) [[likely]]
       environment_.sink->on_frame(link, ChannelKind::ring, frame);

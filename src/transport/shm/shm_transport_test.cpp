@@ -159,6 +159,28 @@ TEST_F(Shm, ARingIsExtendedForLongFrames) {
   EXPECT_EQ(rings_after(0), 0);
 }
 
+/// Who sends as well has its turn before a ring that is full of long frames is empty.
+TEST_F(Shm, OneRoundTakesABoundedNumberOfBytes) {
+  constexpr std::uint64_t long_frames = 40;
+  Link& link = a.connect(1, b.address());
+  settle(a, b);
+  ASSERT_TRUE(link.ask(ChannelKind::ring));
+  settle(a, b);
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    ASSERT_TRUE(send(link, ChannelKind::ring, 8192, i));
+    settle(a, b);
+  }
+  const std::size_t frame_bytes = link.frame_bytes_max(ChannelKind::ring);
+  ASSERT_GT(frame_bytes, 32768U) << "there is a long area";
+  b.sink.arrivals.clear();
+  for (std::uint64_t i = 0; i < long_frames; ++i)
+    ASSERT_TRUE(send(link, ChannelKind::ring, frame_bytes, i));
+  b.transport->progress();
+  EXPECT_EQ(b.sink.arrivals.size(), 5U) << "160 KiB";
+  settle(a, b);
+  EXPECT_EQ(b.sink.arrivals.size(), long_frames);
+}
+
 TEST_F(Shm, AKnockWakesTheSleeper) {
   hostmem::Sleeper sleeper(words[1], hostmem::FencePayer::waker);
   const std::vector<std::byte> address = b.address();
