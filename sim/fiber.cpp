@@ -7,21 +7,11 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/sanitizers.hpp"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAWSER_SIM_ASAN 1
-#elif __has_feature(thread_sanitizer)
-#define HAWSER_SIM_TSAN 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define HAWSER_SIM_ASAN 1
-#elif defined(__SANITIZE_THREAD__)
-#define HAWSER_SIM_TSAN 1
-#endif
-#if defined(HAWSER_SIM_ASAN)
+#if HAWSER_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
-#elif defined(HAWSER_SIM_TSAN)
+#elif HAWSER_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -52,13 +42,13 @@ Fiber::Fiber(std::function<void()> body) : body_(std::move(body)) {
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   ::makecontext(&context_, reinterpret_cast<void (*)()>(&Fiber::enter), 2,
                 static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
-#if defined(HAWSER_SIM_TSAN)
+#if HAWSER_THREAD_SANITIZER
   fiber_side_.handle = __tsan_create_fiber(0);
 #endif
 }
 
 Fiber::~Fiber() {
-#if defined(HAWSER_SIM_TSAN)
+#if HAWSER_THREAD_SANITIZER
   __tsan_destroy_fiber(fiber_side_.handle);
 #endif
   ::munmap(mapping_, mapping_bytes_);
@@ -66,7 +56,7 @@ Fiber::~Fiber() {
 
 void Fiber::enter(unsigned high, unsigned low) {
   auto* fiber = reinterpret_cast<Fiber*>((static_cast<std::uintptr_t>(high) << 32) | low);
-#if defined(HAWSER_SIM_ASAN)
+#if HAWSER_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(nullptr, &fiber->owner_side_.stack,
                                   &fiber->owner_side_.stack_bytes);
 #endif
@@ -84,28 +74,28 @@ void Fiber::resume() {
 void Fiber::suspend() { switch_to_owner(false); }
 
 void Fiber::switch_to_fiber() {
-#if defined(HAWSER_SIM_ASAN)
+#if HAWSER_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(&owner_side_.handle, fiber_side_.stack, fiber_side_.stack_bytes);
-#elif defined(HAWSER_SIM_TSAN)
+#elif HAWSER_THREAD_SANITIZER
   owner_side_.handle = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(fiber_side_.handle, 0);
 #endif
   ::swapcontext(&owner_, &context_);
-#if defined(HAWSER_SIM_ASAN)
+#if HAWSER_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(owner_side_.handle, nullptr, nullptr);
 #endif
 }
 
 /// FOR_EVER: the fiber is not resumed again.
 void Fiber::switch_to_owner([[maybe_unused]] bool for_ever) {
-#if defined(HAWSER_SIM_ASAN)
+#if HAWSER_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(for_ever ? nullptr : &fiber_side_.handle, owner_side_.stack,
                                  owner_side_.stack_bytes);
-#elif defined(HAWSER_SIM_TSAN)
+#elif HAWSER_THREAD_SANITIZER
   __tsan_switch_to_fiber(owner_side_.handle, 0);
 #endif
   ::swapcontext(&context_, &owner_);
-#if defined(HAWSER_SIM_ASAN)
+#if HAWSER_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(fiber_side_.handle, &owner_side_.stack, &owner_side_.stack_bytes);
 #endif
 }

@@ -4,14 +4,9 @@
 // Threads: counts per thread.
 #pragma once
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAWSER_SIM_FINDS_LEAKS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAWSER_SIM_FINDS_LEAKS 1
-#endif
-#endif
-#if defined(HAWSER_SIM_FINDS_LEAKS)
+#include "base/sanitizers.hpp"
+
+#if HAWSER_ADDRESS_SANITIZER
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -20,12 +15,12 @@ namespace hawser::sim {
 class ExpectedLeaks {
  public:
   explicit ExpectedLeaks(bool are_expected = true) : are_expected_(are_expected) {
-#if defined(HAWSER_SIM_FINDS_LEAKS)
+#if HAWSER_ADDRESS_SANITIZER
     if (are_expected_) __lsan_disable();
 #endif
   }
   ~ExpectedLeaks() {
-#if defined(HAWSER_SIM_FINDS_LEAKS)
+#if HAWSER_ADDRESS_SANITIZER
     if (are_expected_) __lsan_enable();
 #endif
   }

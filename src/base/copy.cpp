@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "base/sanitizers.hpp"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -95,16 +97,8 @@ void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
 #endif
 
 // Sanitizers do not see what an instruction of ours reads and writes.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAWSER_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define HAWSER_SANITIZED 1
-#endif
-#endif
-
-#if defined(__x86_64__) && !defined(HAWSER_SANITIZED)
+#if defined(__x86_64__) && !HAWSER_ADDRESS_SANITIZER && !HAWSER_THREAD_SANITIZER && \
+    !HAWSER_MEMORY_SANITIZER
 
 void copy_string(std::byte* to, const std::byte* from, std::size_t bytes) {
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/sanitizers.hpp"
 #include "memory/registration/recording_registrar.hpp"
 #include "platform/file.hpp"
 
@@ -31,7 +32,7 @@ void* map_bytes(std::size_t bytes, void* at = nullptr) {
 class MemoryEventsTest : public testing::Test {
  protected:
   void SetUp() override {
-#ifdef __SANITIZE_THREAD__
+#if HAWSER_THREAD_SANITIZER
     // A thread discards its stack last of all, when the sanitizer knows no such thread any more.
     GTEST_SKIP() << "the thread sanitizer does not bear libucm's hooks";
 #endif
