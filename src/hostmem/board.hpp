@@ -66,6 +66,7 @@
 
 #include "hostmem/wake.hpp"
 #include "platform/file.hpp"
+#include "platform/prefetch.hpp"
 
 namespace hawser::hostmem {
 
@@ -304,6 +305,10 @@ class Board {
   /// Fewer than middle_steps, so that who waits for a place is woken before others have to wait for
   /// what it will show there.
   static constexpr std::uint64_t steps_between_looks = 16;
+  /// A member's cells were read by others in the last lap, and are in their caches: it asks for
+  /// them so far ahead, that several are on their way at a time. Not the next one, which those
+  /// look at who wait for it, and would take back.
+  static constexpr std::uint64_t steps_asked_ahead = 2;
 
   /// Places for each member's data of the latest STEPS steps, of BYTES each.
   struct Area {
@@ -327,6 +332,7 @@ class Board {
   void publish_own() {
     publish(cell(step_, me_), bytes_);
     note_progress();
+    platform::prefetch_for_write(&cell(step_ + steps_asked_ahead, me_));
   }
   [[nodiscard]] bool is_counted(std::size_t bytes) const {
     return shape_.counted && bytes > uncounted_bytes_max;
