@@ -146,13 +146,14 @@ TEST_P(ProcessTest, ServesSeveralThreadsOfEachProcess) {
 /// The first of several long messages goes in pieces, which both sides copy at the same time; those
 /// behind it go whole, until something comes from the receiver.
 TEST_P(ProcessTest, SendsLongMessagesInARowWhole) {
+  constexpr std::size_t long_bytes = 16384;
   run_ranks(2, settings_, false, [](Rank& rank) {
     exchange_all(rank, 150, 1);  // earns a ring, and room for long frames in it
     p2p::Engine& engine = rank.process.engine();
     const int peer = 1 - rank.world.rank();
     const p2p::Envelope long_ones{&rank.world, peer, 2}, short_ones{&rank.world, peer, 3};
-    std::vector<std::vector<char>> data(4, std::vector<char>(16384));
-    const auto count = static_cast<base::Count>(data[0].size());
+    std::vector<std::vector<char>> data(4, std::vector<char>(long_bytes));
+    constexpr auto count = static_cast<base::Count>(long_bytes);
     if (rank.world.rank() == 1) {
       std::vector<base::Ref<core::Request>> requests;
       for (auto& each : data)
@@ -162,13 +163,13 @@ TEST_P(ProcessTest, SendsLongMessagesInARowWhole) {
       EXPECT_TRUE(engine.send({nullptr, 0, &rank.byte}, short_ones, p2p::SendMode::standard).ok());
       engine.wait(*requests[3]);
       for (std::size_t i = 0; i < 4; ++i)
-        EXPECT_EQ(data[i], std::vector<char>(16384, static_cast<char>('a' + i)));
+        EXPECT_EQ(data[i], std::vector<char>(long_bytes, static_cast<char>('a' + i)));
       return;
     }
     const auto sends_by = [&](p2p::SendProtocol protocol) {
       return rank.process.backend().sends_by(protocol);
     };
-    for (std::size_t i = 0; i < 4; ++i) data[i].assign(16384, static_cast<char>('a' + i));
+    for (std::size_t i = 0; i < 4; ++i) data[i].assign(long_bytes, static_cast<char>('a' + i));
     EXPECT_TRUE(engine.recv({nullptr, 0, &rank.byte}, short_ones, nullptr).ok());
     const std::uint64_t streams = sends_by(p2p::SendProtocol::stream);
     const std::uint64_t eager = sends_by(p2p::SendProtocol::eager);

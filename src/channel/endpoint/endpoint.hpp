@@ -192,14 +192,15 @@ class Endpoint {
                           prefix.sequence == reorder_.expected() && !reorder_.has_early();
     return has_turn ? frame : std::span<const std::byte>();
   }
-  /// Sequenced frames that have come from the peer, as a count that wraps.
-  [[nodiscard]] std::uint32_t arrivals() const { return reorder_.expected(); }
   void pop(ChannelKind kind) {
     reorder_.skip();
     if (assurance_)
       note_delivered(*link_, kind, 0);  // a short one: else nobody takes it past progress()
     link_->pop(kind);
   }
+
+  /// Sequenced frames that have come from the peer, as a count that wraps.
+  [[nodiscard]] std::uint32_t arrivals() const { return reorder_.expected(); }
 
   /// Counts a message of BYTES payload on KIND, in the direction away from us or towards us.
   void count_sent(ChannelKind kind, std::uint64_t bytes) {

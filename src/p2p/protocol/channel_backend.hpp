@@ -162,7 +162,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   channel::Endpoint& find_endpoint(Comm& comm, int peer);
   channel::Endpoint* sound_endpoint(Comm& comm, int peer);
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
-                       std::size_t bytes, SendMode mode) const;
+                       std::size_t bytes, SendMode mode, bool in_a_row) const;
   /// A message to ENDPOINT now is one of several: another is on its way, or was the last thing
   /// between the two.
   [[nodiscard]] bool is_in_a_row(const channel::Endpoint& endpoint) const {
@@ -176,7 +176,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   static std::size_t eager_room(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                                 std::size_t bytes, bool in_a_row);
   [[nodiscard]] bool is_streamed(const channel::Endpoint& endpoint, channel::ChannelKind kind,
-                                 std::size_t bytes) const;
+                                 std::size_t bytes, bool in_a_row) const;
   bool start(SendRequest& request);
   bool start_stream(SendRequest& request, channel::ChannelKind kind);
   bool send_eager(channel::Endpoint& endpoint, channel::ChannelKind kind, const ConstBuffer& buffer,

@@ -22,7 +22,6 @@ void SendRequest::begin(const ConstBuffer& from, const Envelope& to, SendMode ho
   end = 0;
   sent = 0;
   is_stream = false;
-  is_in_a_row = false;
   checksum.reset();
   parts_leaving = 0;
   is_over = false;

@@ -64,19 +64,18 @@ Endpoint* ChannelBackend::sound_endpoint(Comm& comm, int peer) {
 }
 
 SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind, std::size_t bytes,
-                                     SendMode mode) const {
+                                     SendMode mode, bool in_a_row) const {
   SendSituation situation{};
   situation.has_frames = transport::carries_frames(kind);
   situation.bytes = bytes;
-  situation.eager_room =
-      situation.has_frames ? eager_room(endpoint, kind, bytes, is_in_a_row(endpoint)) : 0;
+  situation.eager_room = situation.has_frames ? eager_room(endpoint, kind, bytes, in_a_row) : 0;
   situation.inline_room = channel::frame_bytes_guaranteed - wire::rendezvous_overhead_max;
   situation.has_credit =
       bytes <= free_payload_bytes || endpoint.send_credit_bytes >= static_cast<std::int64_t>(bytes);
   situation.has_credit_inline =
       endpoint.send_credit_bytes >= static_cast<std::int64_t>(situation.inline_room);
   situation.is_synchronous = mode == SendMode::synchronous;
-  situation.is_streamed = situation.has_frames && is_streamed(endpoint, kind, bytes);
+  situation.is_streamed = situation.has_frames && is_streamed(endpoint, kind, bytes, in_a_row);
   return situation;
 }
 
@@ -108,13 +107,10 @@ std::size_t ChannelBackend::eager_room(const Endpoint& endpoint, ChannelKind kin
 
 /// A stream saves the time of question and answer. Behind another long message there is none to be
 /// saved, and who is asked first keeps nothing that is unexpected.
-bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
-                                 std::size_t bytes) const {
-  if (bytes <= eager_room(endpoint, kind, bytes, /*in_a_row=*/false)) [[likely]]
-    return false;
-  return bytes > eager_room(endpoint, kind, bytes, is_in_a_row(endpoint)) &&
-         carries_streams(kind) && pipelines_.empty() &&
-         bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
+bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind, std::size_t bytes,
+                                 bool in_a_row) const {
+  return bytes > eager_room(endpoint, kind, bytes, in_a_row) && carries_streams(kind) &&
+         pipelines_.empty() && bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
 }
 
 [[gnu::always_inline]] inline void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind,
@@ -156,7 +152,7 @@ bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelop
   const ChannelKind kind = endpoint.select(bytes);
   if (!transport::carries_frames(kind)) return false;
   if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind) ||
-      is_streamed(endpoint, kind, bytes))
+      is_streamed(endpoint, kind, bytes, is_in_a_row(endpoint)))
     return false;
   if (bytes > free_payload_bytes && endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes))
       [[unlikely]]
@@ -200,21 +196,20 @@ bool ChannelBackend::start(SendRequest& request) {
   if (!endpoint.is_open()) return false;
   const auto bytes = static_cast<std::size_t>(request.total);
   const ChannelKind kind = endpoint.select(bytes);
-  SendSituation situation = assess(endpoint, kind, bytes, request.mode);
-  const SendProtocol protocol = choose(situation).protocol;
   request.is_in_a_row = is_in_a_row(endpoint);
+  const SendSituation situation = assess(endpoint, kind, bytes, request.mode, request.is_in_a_row);
+  const SendProtocol protocol = choose(situation).protocol;
   if (protocol == SendProtocol::stream) return start_stream(request, kind);
   if (protocol == SendProtocol::eager) {
     if (!send_eager(endpoint, kind, request.buffer, request.envelope, bytes)) return false;
     request.finish();
     return true;
   }
-  // A send that would have been eager, had there been credit, lets its user go; not a long one.
-  situation.has_credit = true;
-  situation.eager_room =
-      situation.has_frames ? eager_room(endpoint, kind, bytes, /*in_a_row=*/false) : 0;
+  // A send that would have been eager, alone and with credit, lets its user go.
+  SendSituation alone = assess(endpoint, kind, bytes, request.mode, /*in_a_row=*/false);
+  alone.has_credit = true;
   return start_rendezvous(request, kind, situation, protocol,
-                          choose(situation).protocol == SendProtocol::eager);
+                          choose(alone).protocol == SendProtocol::eager);
 }
 
 /// False if there is no room for the first frame.
