@@ -432,6 +432,28 @@ class Binding:
         verb = "to_int" if self.function.base.endswith("_toint") else "from_int"
         return f"  return handle_{verb}<{kinds.HANDLES[kind]}>({self.function.parameters[0].name});"
 
+    @property
+    def _has_short_way(self):
+        return self.function.base in kinds.SHORT_WAYS
+
+    @property
+    def _full_name(self):
+        """Of the function that has the full way, where there is a short one."""
+        return "full_" + re.sub("^MPI_", "", self.function.name)
+
+    def _head(self):
+        if not self._has_short_way:
+            return self._signature()
+        parameters = self.function.prototype().split("(", 1)[1]
+        return wrap(f"[[gnu::noinline]] static int {self._full_name}({parameters} {{")
+
+    def _short_way(self):
+        """A function of its own: what the full way keeps would be in its way."""
+        arguments = ", ".join(p.name for p in self.function.parameters)
+        return [self._signature(),
+                wrap(f"  if (short_way::{call_name(self.function)}({arguments})) [[likely]]"),
+                "    return MPI_SUCCESS;", f"  return {self._full_name}({arguments});", "}"]
+
     def _done(self):
         function, body = self.function, self.body
         if not function.returns_error:
@@ -440,7 +462,7 @@ class Binding:
         always = _matches(kinds.ALWAYS_CALLABLE, function)
         needs = ", Needs::nothing" if always else ""
         values = ", ".join(["call.runtime()", *body.values])
-        rows = [self._signature(), f'  Call call("{function.name}"{needs});']
+        rows = [self._head(), f'  Call call("{function.name}"{needs});']
         rows += [wrap("  " + row) for row in body.first + body.checks + body.last]
         rows.append("  if (call.failed()) return call.refuse();")
         rows.append(wrap(f"  return call.finish(calls::{call_name(function)}({values}));"))
@@ -463,7 +485,10 @@ class Binding:
             rows = [self._signature(), self._conversion()]
         else:
             rows = self._done() if done else self._missing()
-        return "\n".join(rows) + f"\n}}\nHAWSER_WEAK_ALIAS({self.function.name});\n"
+        rows.append("}")
+        if self._has_short_way:
+            rows += self._short_way()
+        return "\n".join([*rows, f"HAWSER_WEAK_ALIAS({self.function.name});", ""])
 
 
 def make_binding(function):
@@ -478,9 +503,12 @@ def render_source(chapter, functions, implemented):
     """One file of bindings."""
     bindings = [make_binding(f) for f in functions]
     namespaces = ["calls", "tool"] if chapter == "tool" else ["calls", "core", "p2p"]
+    has_short_ways = any(f.base in kinds.SHORT_WAYS for f in functions)
     rows = [BANNER, f'#include "binding/generated/{chapter}.hpp"', "",
-            '#include "binding/call.hpp"', "", "using namespace hawser::binding;  // NOLINT",
-            *(f"namespace {name} = hawser::{name};" for name in namespaces), ""]
+            '#include "binding/call.hpp"',
+            *(['#include "binding/calls/short_way.hpp"'] if has_short_ways else []), "", "using namespace hawser::binding;  // NOLINT",
+            *(f"namespace {name} = hawser::{name};" for name in namespaces),
+            *(["namespace short_way = calls::short_way;"] if has_short_ways else []), ""]
     rows += [b.definition(is_done(b.function, implemented)) for b in bindings]
     return "\n".join(rows)
 

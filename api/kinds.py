@@ -99,6 +99,9 @@ ALWAYS_CALLABLE = (
     r"|Session_(get|set|call)_errhandler|Abi_.*|Status_.*|Test_cancelled|Pcontrol"
 )
 
+# Functions with a short way, which src/binding/calls/short_way.hpp defines.
+SHORT_WAYS = {"MPI_Send", "MPI_Isend", "MPI_Recv", "MPI_Irecv", "MPI_Wait", "MPI_Waitall"}
+
 # Where an INFO argument may not be MPI_INFO_NULL.
 INFO_REQUIRED = r"Info_.*|Comm_set_info|Win_set_info|File_set_info|Abi_set_fortran_info"
 

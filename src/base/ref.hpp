@@ -34,7 +34,7 @@ class RefCounted {
     if (references == 1 || references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
   }
   /// release() where no other thread can have the last reference, or any to give up.
-  void release_unshared() const {
+  [[gnu::always_inline]] void release_unshared() const {
     const std::uint32_t references = references_.load(std::memory_order_relaxed);
     if (references == pinned) return;
     if (references == 1) {

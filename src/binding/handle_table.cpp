@@ -30,19 +30,6 @@ std::uint64_t HandleTable::insert_first(Ref<core::Object> object) {
   return handle;
 }
 
-std::uint64_t HandleTable::insert_again(Ref<core::Object> object) {
-  const std::uint64_t stale = object->handle();
-  if (object->is_pinned()) return stale;
-  // An even generation: the next one has the same bits above.
-  const std::uint64_t handle = stale + use_bit;
-  object->set_handle(handle);
-  static_cast<void>(object.leak());  // the slot knows it
-  slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index))
-      .generation.store(static_cast<std::uint32_t>(handle >> generation_shift),
-                        std::memory_order_release);
-  return handle;
-}
-
 std::uint64_t HandleTable::share(Ref<core::Object> object) {
   const std::scoped_lock lock(sharing_);
   const std::uint64_t handle = object->handle();

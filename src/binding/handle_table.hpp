@@ -72,16 +72,16 @@ class HandleTable {
   void set_threaded(bool threaded) { threaded_ = threaded; }
 
   /// The object behind HANDLE; null if it was freed, never existed, or is of another kind.
-  [[nodiscard]] core::Object* find(std::uint64_t handle) const {
+  [[nodiscard, gnu::always_inline]] core::Object* find(std::uint64_t handle) const {
     const Slot* const slot = live_slot(handle);
     return slot == nullptr ? nullptr : slot->object;
   }
 
   /// Gives a new object, that has no handle yet, its handle. Zero: 2^24 handles are in use. A
   /// pinned object keeps the handle of its first time for ever.
-  std::uint64_t insert(Ref<core::Object> object) {
+  [[gnu::always_inline]] std::uint64_t insert(Ref<core::Object> object) {
     if (object->handle() != 0) [[likely]]
-      return insert_again(std::move(object));
+      return insert_again(*object.leak());
     return insert_first(std::move(object));
   }
   /// For objects that may be shown to the user more than once (the group of a communicator): an
@@ -95,6 +95,15 @@ class HandleTable {
     if (!slot->object->keeps_place()) return erase_slot(*slot, handle);
     end_handle(*slot, handle);
     return Ref<core::Object>::adopt(slot->object);
+  }
+  /// The same for the handle of OBJECT, which find() has just returned.
+  [[gnu::always_inline]] Ref<core::Object> erase_found(core::Object& object) {
+    const std::uint64_t handle = object.handle();
+    Slot& slot = slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index));
+    if (!object.keeps_place()) [[unlikely]]
+      return erase_slot(slot, handle);
+    end_handle(slot, handle);
+    return Ref<core::Object>::adopt(&object);
   }
 
   /// 31 bits for HANDLE, a live one.
@@ -130,13 +139,13 @@ class HandleTable {
     return static_cast<std::uint32_t>(std::bit_width(index + first_chunk)) - 1 - first_chunk_bits;
   }
   /// Null if no such slot was made yet.
-  [[nodiscard]] Slot* find_slot(std::uint32_t index) const {
+  [[nodiscard, gnu::always_inline]] Slot* find_slot(std::uint32_t index) const {
     const std::uint32_t chunk = chunk_of(index);
     Slot* const slots = chunks_[chunk].load(std::memory_order_acquire);
     return slots == nullptr ? nullptr : slots + (index + first_chunk - (first_chunk << chunk));
   }
   /// The slot that HANDLE, unless it is stale, leads to.
-  [[nodiscard]] Slot* live_slot(std::uint64_t handle) const {
+  [[nodiscard, gnu::always_inline]] Slot* live_slot(std::uint64_t handle) const {
     const std::uint64_t index = (handle & index_mask) - first_index;
     // A slot that is free has an even generation, which no handle of a user ever has.
     const std::uint64_t kind_and_use = handle & ((~std::uint64_t{0} << kind_shift) | use_bit);
@@ -150,7 +159,7 @@ class HandleTable {
     return slot;
   }
   /// A slot that is known to exist.
-  [[nodiscard]] Slot& slot_at(std::uint32_t index) const {
+  [[nodiscard, gnu::always_inline]] Slot& slot_at(std::uint32_t index) const {
     const std::uint32_t chunk = chunk_of(index);
     return chunks_[chunk].load(
         std::memory_order_acquire)[index + first_chunk - (first_chunk << chunk)];
@@ -161,16 +170,32 @@ class HandleTable {
   }
   Ref<core::Object> erase_slot(Slot& slot, std::uint64_t handle);
   /// HANDLE, a live one of SLOT, is stale from now on; its object gets the stale one that follows.
-  void end_handle(Slot& slot, std::uint64_t handle) const {
-    const auto index = static_cast<std::uint32_t>((handle & index_mask) - first_index);
-    const std::uint32_t generation = static_cast<std::uint32_t>(handle >> generation_shift) + 1;
-    slot.object->set_handle(handle_of(index, generation));
+  static void end_handle(Slot& slot, std::uint64_t handle) {
+    const std::uint64_t next = next_handle(handle);
+    slot.object->set_handle(next);
     // Only the one that ends the handle gets here, so that a plain store will do.
-    slot.generation.store(generation, std::memory_order_release);
+    slot.generation.store(static_cast<std::uint32_t>(next >> generation_shift),
+                          std::memory_order_release);
+  }
+  /// With the generation after that of HANDLE.
+  static std::uint64_t next_handle(std::uint64_t handle) {
+    constexpr std::uint64_t kind_bits = ~std::uint64_t{0} << kind_shift;
+    return (handle & kind_bits) | ((handle + use_bit) & ~kind_bits);
   }
   std::uint64_t insert_first(Ref<core::Object> object);
-  /// An object that was here before, and is pinned or kept its place.
-  std::uint64_t insert_again(Ref<core::Object> object);
+  /// An object that was here before, and is pinned or kept its place. Takes its reference over.
+  std::uint64_t insert_again(core::Object& object) {
+    const std::uint64_t stale = object.handle();
+    if (object.is_pinned()) return stale;
+    // An even generation: the next one has the same bits above.
+    const std::uint64_t handle = stale + use_bit;
+    object.set_handle(handle);
+    // The slot knows it already.
+    slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index))
+        .generation.store(static_cast<std::uint32_t>(handle >> generation_shift),
+                          std::memory_order_release);
+    return handle;
+  }
   std::uint32_t pop_free();
   void push_free(std::uint32_t first, std::uint32_t last);
   /// Puts WANTED into free_ if that is still HEAD, which is brought up to date if not.

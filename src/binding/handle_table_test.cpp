@@ -64,6 +64,22 @@ TEST(HandleTable, PooledObjectsKeepTheirPlace) {
   EXPECT_EQ(std::ranges::adjacent_find(handles), handles.end()) << "no handle comes twice";
 }
 
+TEST(HandleTable, WhatWasFoundIsErasedWithoutAnotherSearch) {
+  HandleTable table(HandleKind::request);
+  const auto pooled = base::make_ref<Pooled>();
+  const auto other = make_thing();
+  for (const auto& object : {Ref<core::Object>(pooled), Ref<core::Object>(other)}) {
+    std::vector<std::uint64_t> handles;
+    for (int life = 0; life < 3; ++life) {
+      const std::uint64_t handle = handles.emplace_back(table.insert(object));
+      EXPECT_EQ(table.erase_found(*table.find(handle)).get(), object.get());
+      for (const std::uint64_t stale : handles) EXPECT_EQ(table.find(stale), nullptr);
+    }
+  }
+  EXPECT_EQ(pooled->reference_count(), 1u);
+  EXPECT_EQ(other->reference_count(), 1u);
+}
+
 TEST(HandleTable, GarbageFindsNothing) {
   HandleTable table(HandleKind::comm);
   const std::uint64_t handle = table.insert(make_thing());

@@ -55,6 +55,12 @@ class Runtime {
     return runtime != nullptr ? *runtime : create();
   }
 
+  /// Null unless MPI is initialised, and not yet finalised.
+  static Runtime* running() {
+    Runtime* const runtime = instance_.load(std::memory_order_acquire);
+    return runtime != nullptr && runtime->phase() == Phase::running ? runtime : nullptr;
+  }
+
   [[nodiscard]] Phase phase() const { return phase_.load(std::memory_order_acquire); }
   /// `running` from MPI_Init, or the first MPI_Session_init, on; `finalized` once the last of them
   /// has ended.
@@ -75,7 +81,7 @@ class Runtime {
 
   /// The object behind a handle of T's type; null for null handles, stale ones and garbage.
   template <class T>
-  [[nodiscard]] T* find(typename HandleTraits<T>::c_type handle) {
+  [[nodiscard, gnu::always_inline]] T* find(typename HandleTraits<T>::c_type handle) {
     const std::uint64_t raw = raw_handle(handle);
     if (raw >= predefined_end) [[likely]]
       return static_cast<T*>(table<T>().find(raw));

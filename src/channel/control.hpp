@@ -41,7 +41,7 @@ enum class ControlClass : std::uint8_t {
 
 /// The frame is for endpoints, not for the layer above.
 constexpr bool is_control(std::byte frame_class) {
-  return (frame_class & std::byte{0x80}) != std::byte{0};
+  return (frame_class & std::byte{FramePrefix::control_bit}) != std::byte{0};
 }
 
 static_assert(sizeof(delivery::Acknowledgement) == 16);

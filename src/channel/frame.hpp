@@ -31,12 +31,19 @@ struct FramePrefix {
   static constexpr std::uint8_t current_version = 1;
   static constexpr std::uint8_t sequenced = 1;
   static constexpr std::uint8_t checked = 0xc3;
+  static constexpr std::uint8_t control_bit = 0x80;  // in classes of the channel layer
 
   std::uint8_t frame_class;
   std::uint8_t version;
   std::uint8_t flags;
   std::uint8_t check;
   std::uint32_t sequence;
+
+  /// A frame of the layer above, numbered, and with nothing to be checked.
+  [[nodiscard]] bool is_plain() const {
+    return (frame_class & control_bit) == 0 && version == current_version && flags == sequenced &&
+           check == 0;
+  }
 };
 static_assert(sizeof(FramePrefix) == 8);
 

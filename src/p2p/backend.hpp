@@ -164,6 +164,9 @@ class Backend {
   /// backends that have such channels.
   virtual Taken try_recv(const Buffer&, const Envelope&, Status*) { return Taken::no; }
   virtual Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope) = 0;
+  /// The same, with less around it: a request, and a reference to it for the caller. Null: nothing
+  /// was done; call irecv. For backends to which that makes a difference.
+  virtual Request* try_irecv(const Buffer&, const Envelope&) { return nullptr; }
   /// True and *status filled if a matching message has arrived; an error if none has and its sender
   /// is gone.
   virtual Result<bool> iprobe(const Envelope& envelope, Status* status) = 0;

@@ -93,6 +93,10 @@ Result<void> Engine::send(const ConstBuffer& buffer, const Envelope& envelope, S
 Result<void> Engine::recv(const Buffer& buffer, const Envelope& envelope, Status* status) {
   Status at_once;
   if (receives_at_once(buffer, envelope, status == nullptr ? &at_once : status)) return {};
+  return recv_posted(buffer, envelope, status);
+}
+
+Result<void> Engine::recv_posted(const Buffer& buffer, const Envelope& envelope, Status* status) {
   Result<Ref<Request>> request = begin_receive(buffer, envelope);
   if (!request) return request.take_error();
   Result<void> received = wait_for_receive(**request);
@@ -156,25 +160,12 @@ Result<Ref<Request>> Engine::isend(const ConstBuffer& buffer, const Envelope& en
   return request;
 }
 
-bool Engine::sends_short(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode) {
-  if (mode == SendMode::synchronous) return false;
-  const LaneLock lock(*this);
-  if (!backend_.try_send(buffer, envelope)) [[unlikely]]
-    return false;
-  if (threaded_) notify();
-  return true;
-}
-
 Result<Ref<Request>> Engine::begin_send(const ConstBuffer& buffer, const Envelope& envelope,
                                         SendMode mode) {
   const LaneLock lock(*this);
   Result<Ref<Request>> request = backend_.isend(buffer, envelope, mode);
   if (threaded_) notify();
   return request;
-}
-
-void Engine::leave_behind(const Result<Ref<Request>>& request) {
-  if (attendance_.is_attended() && request.ok() && !(*request)->is_complete()) hand_over();
 }
 
 Result<Ref<Request>> Engine::irecv(const Buffer& buffer, const Envelope& envelope) {

@@ -70,10 +70,17 @@ class Engine {
     return sends_short(buffer, envelope, mode);
   }
   Result<void> send(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
+  /// The short way of a receive: true if the message was there; *status is filled.
+  bool receives_at_once(const Buffer& buffer, const Envelope& envelope, Status* status);
   /// *status (may be null) gets source, tag, bytes and error; an error of the message is returned.
   Result<void> recv(const Buffer& buffer, const Envelope& envelope, Status* status);
+  /// recv() without the short way, for whoever has tried it.
+  Result<void> recv_posted(const Buffer& buffer, const Envelope& envelope, Status* status);
   Result<Ref<Request>> isend(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
   Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope);
+  /// The short way of irecv(): the request, with a reference for the caller. Null, and nothing has
+  /// happened, if the long way has something to say first.
+  Request* begins_receive(const Buffer& buffer, const Envelope& envelope);
   Result<bool> iprobe(const Envelope& envelope, Status* status);
   Result<void> probe(const Envelope& envelope, Status* status);
   /// Null if there is none. proc_null gives a message whose receive completes empty.
@@ -158,7 +165,12 @@ class Engine {
   /// Until there is something to do, or the program is inside.
   void attend_asleep(const std::atomic<bool>& is_dismissed, WakeBy by);
   /// Progress threads take over if REQUEST is not complete.
-  void leave_behind(const Result<Ref<Request>>& request);
+  void leave_behind(const Request& request) {
+    if (attendance_.is_attended() && !request.is_complete()) hand_over();
+  }
+  void leave_behind(const Result<Ref<Request>>& request) {
+    if (request.ok()) leave_behind(**request);
+  }
   void hand_over();
   Result<Ref<Request>> begin_receive(const Buffer& buffer, const Envelope& envelope);
   /// When progress() has something to do though nobody wakes us.
@@ -167,8 +179,6 @@ class Engine {
   std::uint32_t prepare_to_sleep();
 
   bool sends_short(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
-  /// The short way of a receive: true if the message was there; *status is filled.
-  bool receives_at_once(const Buffer& buffer, const Envelope& envelope, Status* status);
   /// The long way.
   Result<Ref<Request>> begin_send(const ConstBuffer& buffer, const Envelope& envelope,
                                   SendMode mode);
@@ -202,6 +212,28 @@ class LaneLock {
   Engine& engine_;
   const bool locked_;
 };
+
+inline Request* Engine::begins_receive(const Buffer& buffer, const Envelope& envelope) {
+  if (envelope.peer == proc_null) [[unlikely]]
+    return nullptr;
+  Request* request = nullptr;
+  {
+    const LaneLock lock(*this);
+    request = backend_.try_irecv(buffer, envelope);
+  }
+  if (request != nullptr) leave_behind(*request);
+  return request;
+}
+
+inline bool Engine::sends_short(const ConstBuffer& buffer, const Envelope& envelope,
+                                SendMode mode) {
+  if (mode == SendMode::synchronous) return false;
+  const LaneLock lock(*this);
+  if (!backend_.try_send(buffer, envelope)) [[unlikely]]
+    return false;
+  if (threaded_) notify();
+  return true;
+}
 
 template <class Done>
 void Engine::wait_until(Done&& done) {

@@ -225,6 +225,52 @@ void matched_probes() {
   check_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, "MPI_Mrecv of MPI_MESSAGE_NO_PROC");
 }
 
+// Whoever waits for several is told of a handle that is wrong, though an earlier one never
+// completes; a truncated message is an error whether its status is asked for or not.
+void wrong_ones() {
+  const int self = rank_in(world);
+  MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+  char byte = 0;
+  MPI_Request stale = MPI_REQUEST_NULL;
+  MPI_Irecv(&byte, 1, MPI_BYTE, self, 1, world, &stale);
+  const MPI_Request kept = stale;
+  MPI_Send(&byte, 1, MPI_BYTE, self, 1, world);
+  MPI_Wait(&stale, MPI_STATUS_IGNORE);
+  check(stale == MPI_REQUEST_NULL, "a request that was waited for is not MPI_REQUEST_NULL");
+  MPI_Request endless = MPI_REQUEST_NULL;
+  MPI_Irecv(&byte, 1, MPI_BYTE, self, 2, world, &endless);
+  MPI_Request both[2] = {endless, kept};
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  check_class(MPI_Waitall(2, both, MPI_STATUSES_IGNORE), MPI_ERR_REQUEST, "what MPI_Waitall says");
+  MPI_Send(&byte, 1, MPI_BYTE, self, 2, world);
+  check_class(MPI_Waitall(1, &endless, MPI_STATUSES_IGNORE), MPI_SUCCESS, "what MPI_Waitall says");
+  char two[2] = {};
+  for (const bool asked : {false, true}) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(&byte, 1, MPI_BYTE, self, 3, world, &request);
+    MPI_Send(two, 2, MPI_BYTE, self, 3, world);
+    MPI_Status status;
+    check_class(MPI_Waitall(1, &request, asked ? &status : MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS,
+                "a truncated message under MPI_Waitall");
+    MPI_Irecv(&byte, 1, MPI_BYTE, self, 3, world, &request);
+    MPI_Send(two, 2, MPI_BYTE, self, 3, world);
+    check_class(MPI_Wait(&request, asked ? &status : MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE,
+                "a truncated message under MPI_Wait");
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_class(MPI_Irecv(&byte, 1, MPI_BYTE, size_of(world), 0, world, &request), MPI_ERR_RANK,
+              "a source that does not exist");
+  check_class(MPI_Irecv(&byte, 1, MPI_BYTE, self, -1, world, &request), MPI_ERR_TAG,
+              "a tag that is none");
+  check_class(MPI_Isend(&byte, -1, MPI_BYTE, self, 0, world, &request), MPI_ERR_COUNT,
+              "a negative count");
+  check_class(MPI_Send(nullptr, 1, MPI_BYTE, self, 0, world), MPI_ERR_BUFFER, "a null buffer");
+  check_class(MPI_Recv(&byte, 1, MPI_DATATYPE_NULL, self, 0, world, MPI_STATUS_IGNORE),
+              MPI_ERR_TYPE, "a null datatype");
+  MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
 }  // namespace
 
 int main() {
@@ -232,7 +278,7 @@ int main() {
   // A barrier after each: its wildcards must not find messages of the next.
   for (const auto section :
        {wait_any, +[] { some(MPI_Waitsome, false); }, +[] { some(MPI_Testsome, true); },
-        test_all_and_any, get_status, persistent, cancelled, probes, matched_probes}) {
+        test_all_and_any, get_status, persistent, cancelled, probes, matched_probes, wrong_ones}) {
     section();
     MPI_Barrier(world);
   }

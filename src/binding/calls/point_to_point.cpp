@@ -55,7 +55,7 @@ Result<void> recv(Runtime& runtime, void* buf, Count count, Datatype& datatype, 
                   Comm& comm, StatusOut status) {
   core::Status received;
   Result<void> result =
-      engine(runtime).recv({buf, count, &datatype}, envelope(comm, source, tag), &received);
+      engine(runtime).recv_posted({buf, count, &datatype}, envelope(comm, source, tag), &received);
   status.set(received);
   return result;
 }

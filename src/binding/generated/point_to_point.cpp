@@ -2,11 +2,13 @@
 #include "binding/generated/point_to_point.hpp"
 
 #include "binding/call.hpp"
+#include "binding/calls/short_way.hpp"
 
 using namespace hawser::binding;  // NOLINT
 namespace calls = hawser::calls;
 namespace core = hawser::core;
 namespace p2p = hawser::p2p;
+namespace short_way = calls::short_way;
 
 extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm) {
@@ -273,8 +275,8 @@ extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_St
 }
 HAWSER_WEAK_ALIAS(MPI_Iprobe);
 
-extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag,
-    MPI_Comm comm, MPI_Request* request) {
+[[gnu::noinline]] static int full_Irecv(void* buf, int count, MPI_Datatype datatype, int source,
+    int tag, MPI_Comm comm, MPI_Request* request) {
   Call call("MPI_Irecv");
   auto* const comm_object = call.comm(comm, "comm");
   call.count(count, "count");
@@ -287,10 +289,16 @@ extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sourc
   return call.finish(calls::irecv(call.runtime(), buf, count, *datatype_object, source, tag,
       *comm_object, {call.runtime(), request}));
 }
+extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  if (short_way::irecv(buf, count, datatype, source, tag, comm, request)) [[likely]]
+    return MPI_SUCCESS;
+  return full_Irecv(buf, count, datatype, source, tag, comm, request);
+}
 HAWSER_WEAK_ALIAS(MPI_Irecv);
 
-extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-    MPI_Comm comm, MPI_Request* request) {
+[[gnu::noinline]] static int full_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype,
+    int source, int tag, MPI_Comm comm, MPI_Request* request) {
   Call call("MPI_Irecv_c");
   auto* const comm_object = call.comm(comm, "comm");
   call.count(count, "count");
@@ -302,6 +310,12 @@ extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
   if (call.failed()) return call.refuse();
   return call.finish(calls::irecv(call.runtime(), buf, count, *datatype_object, source, tag,
       *comm_object, {call.runtime(), request}));
+}
+extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  if (short_way::irecv(buf, count, datatype, source, tag, comm, request)) [[likely]]
+    return MPI_SUCCESS;
+  return full_Irecv_c(buf, count, datatype, source, tag, comm, request);
 }
 HAWSER_WEAK_ALIAS(MPI_Irecv_c);
 
@@ -337,8 +351,8 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 }
 HAWSER_WEAK_ALIAS(MPI_Irsend_c);
 
-extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm, MPI_Request* request) {
+[[gnu::noinline]] static int full_Isend(const void* buf, int count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm, MPI_Request* request) {
   Call call("MPI_Isend");
   auto* const comm_object = call.comm(comm, "comm");
   call.count(count, "count");
@@ -351,10 +365,16 @@ extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int
   return call.finish(calls::isend(call.runtime(), buf, count, *datatype_object, dest, tag,
       *comm_object, {call.runtime(), request}));
 }
+extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request* request) {
+  if (short_way::isend(buf, count, datatype, dest, tag, comm, request)) [[likely]]
+    return MPI_SUCCESS;
+  return full_Isend(buf, count, datatype, dest, tag, comm, request);
+}
 HAWSER_WEAK_ALIAS(MPI_Isend);
 
-extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-    int tag, MPI_Comm comm, MPI_Request* request) {
+[[gnu::noinline]] static int full_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
+    int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   Call call("MPI_Isend_c");
   auto* const comm_object = call.comm(comm, "comm");
   call.count(count, "count");
@@ -366,6 +386,12 @@ extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   if (call.failed()) return call.refuse();
   return call.finish(calls::isend(call.runtime(), buf, count, *datatype_object, dest, tag,
       *comm_object, {call.runtime(), request}));
+}
+extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm, MPI_Request* request) {
+  if (short_way::isend(buf, count, datatype, dest, tag, comm, request)) [[likely]]
+    return MPI_SUCCESS;
+  return full_Isend_c(buf, count, datatype, dest, tag, comm, request);
 }
 HAWSER_WEAK_ALIAS(MPI_Isend_c);
 
@@ -532,8 +558,8 @@ extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status
 }
 HAWSER_WEAK_ALIAS(MPI_Probe);
 
-extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag,
-    MPI_Comm comm, MPI_Status* status) {
+[[gnu::noinline]] static int full_Recv(void* buf, int count, MPI_Datatype datatype, int source,
+    int tag, MPI_Comm comm, MPI_Status* status) {
   Call call("MPI_Recv");
   auto* const comm_object = call.comm(comm, "comm");
   call.count(count, "count");
@@ -545,10 +571,16 @@ extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source
   return call.finish(calls::recv(call.runtime(), buf, count, *datatype_object, source, tag,
       *comm_object, StatusOut(status)));
 }
+extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Status* status) {
+  if (short_way::recv(buf, count, datatype, source, tag, comm, status)) [[likely]]
+    return MPI_SUCCESS;
+  return full_Recv(buf, count, datatype, source, tag, comm, status);
+}
 HAWSER_WEAK_ALIAS(MPI_Recv);
 
-extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-    MPI_Comm comm, MPI_Status* status) {
+[[gnu::noinline]] static int full_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype,
+    int source, int tag, MPI_Comm comm, MPI_Status* status) {
   Call call("MPI_Recv_c");
   auto* const comm_object = call.comm(comm, "comm");
   call.count(count, "count");
@@ -559,6 +591,12 @@ extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, in
   if (call.failed()) return call.refuse();
   return call.finish(calls::recv(call.runtime(), buf, count, *datatype_object, source, tag,
       *comm_object, StatusOut(status)));
+}
+extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Status* status) {
+  if (short_way::recv(buf, count, datatype, source, tag, comm, status)) [[likely]]
+    return MPI_SUCCESS;
+  return full_Recv_c(buf, count, datatype, source, tag, comm, status);
 }
 HAWSER_WEAK_ALIAS(MPI_Recv_c);
 
@@ -715,8 +753,8 @@ extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
 }
 HAWSER_WEAK_ALIAS(MPI_Rsend_init_c);
 
-extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-    MPI_Comm comm) {
+[[gnu::noinline]] static int full_Send(const void* buf, int count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm) {
   Call call("MPI_Send");
   auto* const comm_object = call.comm(comm, "comm");
   call.count(count, "count");
@@ -728,10 +766,16 @@ extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int 
   return call.finish(calls::send(call.runtime(), buf, count, *datatype_object, dest, tag,
       *comm_object));
 }
+extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm) {
+  if (short_way::send(buf, count, datatype, dest, tag, comm)) [[likely]]
+    return MPI_SUCCESS;
+  return full_Send(buf, count, datatype, dest, tag, comm);
+}
 HAWSER_WEAK_ALIAS(MPI_Send);
 
-extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-    int tag, MPI_Comm comm) {
+[[gnu::noinline]] static int full_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype,
+    int dest, int tag, MPI_Comm comm) {
   Call call("MPI_Send_c");
   auto* const comm_object = call.comm(comm, "comm");
   call.count(count, "count");
@@ -742,6 +786,12 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
   if (call.failed()) return call.refuse();
   return call.finish(calls::send(call.runtime(), buf, count, *datatype_object, dest, tag,
       *comm_object));
+}
+extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int tag, MPI_Comm comm) {
+  if (short_way::send(buf, count, datatype, dest, tag, comm)) [[likely]]
+    return MPI_SUCCESS;
+  return full_Send_c(buf, count, datatype, dest, tag, comm);
 }
 HAWSER_WEAK_ALIAS(MPI_Send_c);
 
@@ -1041,15 +1091,20 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
 }
 HAWSER_WEAK_ALIAS(MPI_Testsome);
 
-extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
+[[gnu::noinline]] static int full_Wait(MPI_Request* request, MPI_Status* status) {
   Call call("MPI_Wait");
   call.request_at(request, "request", true);
   if (call.failed()) return call.refuse();
   return call.finish(calls::wait(call.runtime(), {call.runtime(), request}, StatusOut(status)));
 }
+extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
+  if (short_way::wait(request, status)) [[likely]]
+    return MPI_SUCCESS;
+  return full_Wait(request, status);
+}
 HAWSER_WEAK_ALIAS(MPI_Wait);
 
-extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
+[[gnu::noinline]] static int full_Waitall(int count, MPI_Request array_of_requests[],
     MPI_Status array_of_statuses[]) {
   Call call("MPI_Waitall");
   call.size(count, "count");
@@ -1057,6 +1112,12 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
   if (call.failed()) return call.refuse();
   return call.finish(calls::waitall(call.runtime(), array_of_requests_objects,
       StatusArray(array_of_statuses)));
+}
+extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[],
+    MPI_Status array_of_statuses[]) {
+  if (short_way::waitall(count, array_of_requests, array_of_statuses)) [[likely]]
+    return MPI_SUCCESS;
+  return full_Waitall(count, array_of_requests, array_of_statuses);
 }
 HAWSER_WEAK_ALIAS(MPI_Waitall);
 

@@ -207,7 +207,7 @@ class Endpoint {
     counts_.of(kind).sent.add(bytes);
     ++messages_;
   }
-  void count_received(ChannelKind kind, std::uint64_t bytes) {
+  [[gnu::always_inline]] void count_received(ChannelKind kind, std::uint64_t bytes) {
     counts_.of(kind).received.add(bytes);
   }
   /// BYTES that belong to a message which was counted, without them, before.

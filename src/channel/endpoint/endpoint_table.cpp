@@ -248,6 +248,17 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
   if (frame.size() < sizeof(prefix) || endpoint.lost_) [[unlikely]]
     return;
   std::memcpy(&prefix, frame.data(), sizeof(prefix));
+  if (prefix.is_plain() && !endpoint.assurance_ && endpoint.reorder_.accept_plain(prefix.sequence))
+      [[likely]] {
+    handler_->on_frame(endpoint, kind, frame);
+  } else {
+    on_other_frame(link, kind, prefix, frame);
+  }
+}
+
+void EndpointTable::on_other_frame(Link& link, ChannelKind kind, const FramePrefix& prefix,
+                                   std::span<const std::byte> frame) {
+  Endpoint& endpoint = endpoint_of(link);
   if (prefix.check != 0) [[unlikely]] {
     frame = check(endpoint, frame);
     if (frame.empty()) return;

@@ -176,6 +176,9 @@ class EndpointTable final : public Sink {
   /// null if it has for none.
   [[nodiscard]] Result<Way> preferred_way(const Identity& peer) const;
   /// FRAME without its checksum; empty if that failed.
+  /// What is not simply the next of the peer's frames.
+  [[gnu::noinline]] void on_other_frame(Link& link, ChannelKind kind, const FramePrefix& prefix,
+                                        std::span<const std::byte> frame);
   std::span<const std::byte> check(Endpoint& endpoint, std::span<const std::byte> frame);
   void deliver(Link& link, ChannelKind kind, std::span<const std::byte> frame);
   void deliver_early(Link& link, ChannelKind kind);

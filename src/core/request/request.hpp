@@ -46,7 +46,7 @@ class Request : public Object {
   [[nodiscard]] bool is_persistent() const { return persistent_; }
   /// False only for a persistent request that is not started: waits ignore it.
   [[nodiscard]] bool is_active() const { return active_; }
-  [[nodiscard]] bool is_complete() const {
+  [[nodiscard, gnu::always_inline]] bool is_complete() const {
     return complete_.load(std::memory_order_acquire) ||
            (completion_ == Completion::derived && are_parts_complete());
   }

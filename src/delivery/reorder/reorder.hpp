@@ -43,6 +43,14 @@ class ReorderBuffer {
     }
     return keep(sequence, frame);
   }
+  /// accept() where nothing is early: true if frame SEQUENCE is in order, and no other is to be
+  /// delivered behind it. False: nothing has happened.
+  bool accept_plain(std::uint32_t sequence) {
+    if (sequence != expected_ || has_early()) [[unlikely]]
+      return false;
+    ++expected_;
+    return true;
+  }
   /// The frame numbered expected() was delivered past us; nothing may be early.
   void skip() { ++expected_; }
   [[nodiscard]] bool has_early() const { return early_ != nullptr; }

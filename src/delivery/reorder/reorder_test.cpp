@@ -79,6 +79,17 @@ TEST_F(Reorder, EarlyFramesWaitForTheirTurn) {
   EXPECT_FALSE(buffer.has_early());
 }
 
+TEST_F(Reorder, TheShortWayIsForWhatStandsAlone) {
+  EXPECT_FALSE(buffer.accept_plain(1)) << "not its turn";
+  EXPECT_TRUE(buffer.accept_plain(0));
+  EXPECT_FALSE(buffer.accept_plain(0)) << "it was here";
+  feed(2);
+  EXPECT_FALSE(buffer.accept_plain(1)) << "another is to be delivered behind it";
+  EXPECT_EQ(feed(1), Verdict::in_order);
+  EXPECT_EQ(delivered, (Sequences{1, 2}));
+  EXPECT_TRUE(buffer.accept_plain(3));
+}
+
 TEST_F(Reorder, AGapHoldsUpWhatIsBehindIt) {
   feed(1);
   feed(3);

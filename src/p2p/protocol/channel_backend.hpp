@@ -68,6 +68,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                              SendMode mode) override;
   Taken try_recv(const Buffer& buffer, const Envelope& envelope, Status* status) override;
   Result<Ref<Request>> irecv(const Buffer& buffer, const Envelope& envelope) override;
+  Request* try_irecv(const Buffer& buffer, const Envelope& envelope) override;
   Result<bool> iprobe(const Envelope& envelope, Status* status) override;
   Result<Ref<Message>> improbe(const Envelope& envelope) override;
   Result<Ref<Request>> imrecv(const Buffer& buffer, Ref<Message> message) override;
@@ -191,11 +192,17 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
 
   // receive.cpp
   channel::Endpoint* known_endpoint(Comm& comm, int peer);
+  ReceiveRequest& begin_receive(const Buffer& buffer, const Envelope& envelope);
   void on_eager(channel::Endpoint& from, channel::ChannelKind kind,
                 std::span<const std::byte> body);
+  [[gnu::noinline]] void on_other_frame(channel::Endpoint& from, channel::ChannelKind kind,
+                                        wire::FrameClass frame_class,
+                                        std::span<const std::byte> body);
   void on_arrival(channel::Endpoint& from, channel::ChannelKind kind, wire::FrameClass frame_class,
                   std::span<const std::byte> body);
   void store_unexpected(channel::Endpoint& from, const MatchKey& key, const wire::Arrival& arrival);
+  [[gnu::noinline]] void store_unexpected(channel::Endpoint& from, const MatchKey& key,
+                                          const wire::EagerArrival& arrival);
   void deliver_first(ReceiveRequest& request, channel::Endpoint& from, const MatchKey& key,
                      std::uint64_t total, std::span<const std::byte> payload);
   void deliver(ReceiveRequest& request, channel::Endpoint& from, const MatchKey& key,

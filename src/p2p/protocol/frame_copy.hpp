@@ -13,8 +13,9 @@
 namespace hawser::p2p {
 
 /// Packs them into a frame for PEER, at OUT.
-inline void pack_frame(channel::Endpoint& peer, const ConstBuffer& buffer, std::uint64_t offset,
-                       std::byte* out, std::size_t bytes) {
+[[gnu::always_inline]] inline void pack_frame(channel::Endpoint& peer, const ConstBuffer& buffer,
+                                              std::uint64_t offset, std::byte* out,
+                                              std::size_t bytes) {
   if (bytes < base::long_copy_bytes) {
     pack(buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
     return;
@@ -26,8 +27,9 @@ inline void pack_frame(channel::Endpoint& peer, const ConstBuffer& buffer, std::
 }
 
 /// Unpacks them; in a frame of PEER they stand at IN.
-inline void unpack_frame(channel::Endpoint& peer, const Buffer& buffer, std::uint64_t offset,
-                         const std::byte* in, std::size_t bytes) {
+[[gnu::always_inline]] inline void unpack_frame(channel::Endpoint& peer, const Buffer& buffer,
+                                                std::uint64_t offset, const std::byte* in,
+                                                std::size_t bytes) {
   if (bytes < base::long_copy_bytes) {
     unpack(buffer, static_cast<Count>(offset), in, static_cast<Count>(bytes));
     return;

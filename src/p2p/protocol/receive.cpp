@@ -113,26 +113,39 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
   return Taken::message;
 }
 
-Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope& envelope) {
-  if (Trouble trouble = trouble_of(*envelope.comm, envelope.traffic)) [[unlikely]]
-    return *std::move(trouble);
-  ReceiveRequest* request = receive_pool_.take();
-  auto handle = Ref<Request>::adopt(request);
-  request->begin(*this, buffer, *envelope.comm);
+/// The request of a receive that is posted, or complete, with a reference for the caller.
+[[gnu::always_inline]] inline ReceiveRequest& ChannelBackend::begin_receive(
+    const Buffer& buffer, const Envelope& envelope) {
+  ReceiveRequest& request = *receive_pool_.take();
+  request.begin(*this, buffer, *envelope.comm);
   const MatchKey key = key_for(envelope);
   if (UnexpectedMessage* found = match_.find_unexpected(key); found != nullptr) {
     match_.remove(*found);
     const std::unique_ptr<Stored> message(static_cast<Stored*>(found));
-    deliver_stored(*request, *message);
-    return handle;
+    deliver_stored(request, *message);
+    return request;
   }
   // A store to memory that no cache holds would keep back our next message behind it.
   platform::prefetch_for_write(first_byte(buffer.data, *buffer.type));
-  request->retain_unshared();  // the backend's, until the request is complete
-  request->is_posted = true;
-  match_.post(*request, key);
+  request.retain_unshared();  // the backend's, until the request is complete
+  request.is_posted = true;
+  match_.post(request, key);
+  return request;
+}
+
+Request* ChannelBackend::try_irecv(const Buffer& buffer, const Envelope& envelope) {
   if (has_departures_ || !envelope.comm->is_sound()) [[unlikely]]
-    judge(*request);
+    return nullptr;
+  return &begin_receive(buffer, envelope);
+}
+
+Result<Ref<Request>> ChannelBackend::irecv(const Buffer& buffer, const Envelope& envelope) {
+  if (Trouble trouble = trouble_of(*envelope.comm, envelope.traffic)) [[unlikely]]
+    return *std::move(trouble);
+  ReceiveRequest& request = begin_receive(buffer, envelope);
+  auto handle = Ref<Request>::adopt(&request);
+  if (request.is_posted && (has_departures_ || !envelope.comm->is_sound())) [[unlikely]]
+    judge(request);
   return handle;
 }
 
@@ -203,7 +216,7 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
   const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
   PostedReceive* posted = match_.match_arrival(key);
   if (posted == nullptr) {
-    store_unexpected(from, key, wire::to_arrival(*arrival));
+    store_unexpected(from, key, *arrival);
     return;
   }
   auto& request = static_cast<ReceiveRequest&>(*posted);
@@ -241,9 +254,17 @@ void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind, FrameClass fra
 void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const std::byte> frame) {
   const auto frame_class = static_cast<FrameClass>(frame[0]);
   const std::span<const std::byte> body = frame.subspan(sizeof(channel::FramePrefix));
+  if (frame_class == FrameClass::eager) [[likely]] {
+    on_eager(from, kind, body);
+  } else {
+    on_other_frame(from, kind, frame_class, body);
+  }
+}
+
+void ChannelBackend::on_other_frame(Endpoint& from, ChannelKind kind, FrameClass frame_class,
+                                    std::span<const std::byte> body) {
   switch (frame_class) {
     case FrameClass::eager:
-      on_eager(from, kind, body);
       return;
     case FrameClass::rendezvous:
     case FrameClass::stream:
@@ -286,6 +307,11 @@ void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const 
             credit->bytes, static_cast<std::uint64_t>(settings_.credit_bytes)));
       return;
   }
+}
+
+void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
+                                      const wire::EagerArrival& arrival) {
+  store_unexpected(from, key, wire::to_arrival(arrival));
 }
 
 void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,

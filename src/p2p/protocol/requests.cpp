@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "p2p/protocol/channel_backend.hpp"
 
 namespace hawser::p2p {
@@ -40,24 +38,6 @@ void SendRequest::dispose() const {
   pool_.give_back(self);
 }
 
-void ReceiveRequest::begin(ChannelBackend& backend, const Buffer& to, Comm& comm) {
-  activate();
-  backend_ = &backend;
-  buffer = to;
-  capacity = static_cast<std::uint64_t>(to.count * to.type->size());
-  received = 0;
-  is_posted = false;
-  comm_ = Ref<Comm>::share(&comm);
-  type_ = hold(*to.type);
-}
-
-void ReceiveRequest::match(const MatchKey& key, std::uint64_t message_bytes) {
-  mutable_status().source = key.source;
-  mutable_status().tag = key.tag;
-  mutable_status().bytes = static_cast<Count>(std::min(message_bytes, capacity));
-  total = message_bytes;
-}
-
 void ReceiveRequest::fail_truncated() {
   fail({base::ErrorClass::truncate,
         fmt::format("the message from rank {} with tag {} has {} bytes, the buffer {}",
@@ -66,12 +46,17 @@ void ReceiveRequest::fail_truncated() {
 
 Result<void> ReceiveRequest::cancel() { return backend_->cancel(*this); }
 
+void ReceiveRequest::drop_rdma() {
+  put.reset();
+  pieces.reset();
+}
+
 void ReceiveRequest::dispose() const {
   auto* self = const_cast<ReceiveRequest*>(this);
   self->comm_ = nullptr;
   self->type_ = nullptr;
-  self->put.reset();
-  self->pieces.reset();
+  if (put || pieces) [[unlikely]]
+    self->drop_rdma();
   reset_references();
   pool_.give_back(self);
 }

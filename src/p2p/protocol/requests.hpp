@@ -46,14 +46,20 @@ class RequestPool {
   }
   void give_back(T* object) {
     if (!threaded_) [[likely]] {
-      free_.push_back(object);
+      keep(object);
       return;
     }
     const std::lock_guard lock(mutex_);
-    free_.push_back(object);
+    keep(object);
   }
 
  private:
+  void keep(T* object) {
+    if (free_.size() == free_.capacity()) [[unlikely]]
+      grow();
+    free_.push_back(object);
+  }
+  [[gnu::noinline, gnu::cold]] void grow() { free_.reserve(2 * free_.capacity() + 64); }
   T* take_unlocked() {
     if (free_.empty()) return new (slab_.take()) T(*this);
     T* object = free_.back();
@@ -151,9 +157,23 @@ class ReceiveRequest final : public Request, public PostedReceive {
   }
   static void destroy(ReceiveRequest* request) { request->~ReceiveRequest(); }
 
-  void begin(ChannelBackend& backend, const Buffer& to, Comm& comm);
+  [[gnu::always_inline]] void begin(ChannelBackend& backend, const Buffer& to, Comm& comm) {
+    activate();
+    backend_ = &backend;
+    buffer = to;
+    capacity = static_cast<std::uint64_t>(to.count * to.type->size());
+    received = 0;
+    is_posted = false;
+    comm_ = Ref<Comm>::share(&comm);
+    type_ = hold(*to.type);
+  }
   /// The message is known: its size and where it comes from.
-  void match(const MatchKey& key, std::uint64_t message_bytes);
+  void match(const MatchKey& key, std::uint64_t message_bytes) {
+    mutable_status().source = key.source;
+    mutable_status().tag = key.tag;
+    mutable_status().bytes = static_cast<Count>(std::min(message_bytes, capacity));
+    total = message_bytes;
+  }
   /// Unpacks DATA at OFFSET of the message; what is beyond the buffer is dropped.
   [[gnu::always_inline]] void store(std::uint64_t offset, std::span<const std::byte> data) {
     received += data.size();
@@ -161,7 +181,7 @@ class ReceiveRequest final : public Request, public PostedReceive {
     const std::uint64_t bytes = std::min<std::uint64_t>(data.size(), capacity - offset);
     unpack_frame(*endpoint, buffer, offset, data.data(), bytes);
   }
-  void finish() {
+  [[gnu::always_inline]] void finish() {
     if (is_truncated()) [[unlikely]]
       fail_truncated();
     set_complete();
@@ -194,6 +214,7 @@ class ReceiveRequest final : public Request, public PostedReceive {
   ~ReceiveRequest() override = default;
   void dispose() const override;
   void fail_truncated();
+  [[gnu::noinline, gnu::cold]] void drop_rdma();
 
   RequestPool<ReceiveRequest>& pool_;
   ChannelBackend* backend_ = nullptr;

@@ -1,0 +1,141 @@
+// The short way of the calls that programs make most often: a send, a receive or a wait of which
+// nothing needs a second look.
+//
+// Each returns true if it did all that its MPI function is to do. False: its binding goes the full
+// way, which says what is wrong with an argument, and does what takes longer. Nothing has happened
+// then, but for waitall(), which may have handed requests out: their handles are null.
+//
+// Why: with every check in one condition and nothing kept for errors, a call stays in registers
+// (decision 0028).
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "binding/calls/show.hpp"
+
+namespace hawser::calls::short_way {
+
+using base::Count;
+using binding::Runtime;
+using core::Request;
+using p2p::any_source;
+using p2p::any_tag;
+
+/// Of one message, checked. `comm` is null if there is anything to say about them.
+struct Arguments {
+  core::Comm* comm = nullptr;
+  core::Datatype* type = nullptr;
+
+  [[gnu::always_inline]] Arguments(Runtime* runtime, const void* data, Count count,
+                                   MPI_Datatype datatype, int peer, int peer_min, int tag,
+                                   int tag_min, MPI_Comm communicator) {
+    if (runtime == nullptr || (data == nullptr && count != 0) || count < 0 || peer < peer_min ||
+        tag < tag_min) [[unlikely]]
+      return;
+    core::Comm* const found = runtime->find<core::Comm>(communicator);
+    type = runtime->find<core::Datatype>(datatype);
+    if (found != nullptr && type != nullptr && type->is_committed() && peer < found->peer_count())
+        [[likely]]
+      comm = found;
+  }
+};
+
+[[gnu::always_inline]] inline bool send(const void* buf, Count count, MPI_Datatype datatype,
+                                        int dest, int tag, MPI_Comm comm) {
+  Runtime* const runtime = Runtime::running();
+  const Arguments is(runtime, buf, count, datatype, dest, 0, tag, 0, comm);
+  return is.comm != nullptr &&
+         engine(*runtime).sends_at_once({buf, count, is.type}, {is.comm, dest, tag},
+                                        p2p::SendMode::standard);
+}
+
+[[gnu::always_inline]] inline bool isend(const void* buf, Count count, MPI_Datatype datatype,
+                                         int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (request == nullptr || !send(buf, count, datatype, dest, tag, comm)) return false;
+  Runtime& runtime = *Runtime::running();
+  *request = runtime.show<Request>(engine(runtime).sent());
+  return true;
+}
+
+[[gnu::always_inline]] inline bool recv(void* buf, Count count, MPI_Datatype datatype, int source,
+                                        int tag, MPI_Comm comm, MPI_Status* status) {
+  Runtime* const runtime = Runtime::running();
+  const Arguments is(runtime, buf, count, datatype, source, 0, tag, any_tag, comm);
+  core::Status received;
+  if (is.comm == nullptr || tag == -1 ||
+      !engine(*runtime).receives_at_once({buf, count, is.type}, {is.comm, source, tag}, &received))
+    return false;
+  binding::StatusOut(status).set(received);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool irecv(void* buf, Count count, MPI_Datatype datatype, int source,
+                                         int tag, MPI_Comm comm, MPI_Request* request) {
+  Runtime* const runtime = Runtime::running();
+  const Arguments is(runtime, buf, count, datatype, source, any_source, tag, any_tag, comm);
+  if (is.comm == nullptr || tag == -1 || request == nullptr) return false;
+  Request* const begun =
+      engine(*runtime).begins_receive({buf, count, is.type}, {is.comm, source, tag});
+  if (begun == nullptr) return false;
+  *request = runtime->show<Request>(base::Ref<Request>::adopt(begun));
+  return true;
+}
+
+/// REQUEST, a plain one, is complete and all is well: its handle goes.
+[[gnu::always_inline]] inline bool hands_out(Runtime& runtime, Request& request,
+                                             MPI_Request& handle) {
+  if (!request.is_complete() || request.error() != nullptr) [[unlikely]]
+    return false;
+  runtime.table<Request>().erase_found(request);
+  handle = MPI_REQUEST_NULL;
+  return true;
+}
+
+[[gnu::always_inline]] inline bool wait(MPI_Request* request, MPI_Status* status) {
+  Runtime* const runtime = Runtime::running();
+  if (runtime == nullptr || request == nullptr) return false;
+  Request* const found = runtime->find<Request>(*request);
+  if (found == nullptr || !found->is_plain()) return false;
+  if (!found->is_complete()) engine(*runtime).wait(*found);
+  if (status != nullptr && found->is_complete()) binding::StatusOut(status).set(found->status());
+  return hands_out(*runtime, *found, *request);
+}
+
+/// Whether each of REQUESTS is one, or null.
+inline bool are_live(Runtime& runtime, std::span<const MPI_Request> requests) {
+  return std::all_of(requests.begin(), requests.end(), [&](MPI_Request request) {
+    return request == MPI_REQUEST_NULL || runtime.find<Request>(request) != nullptr;
+  });
+}
+
+/// Of requests whose statuses nobody asks for.
+inline bool waitall(Count count, MPI_Request* requests, MPI_Status* statuses) {
+  Runtime* const runtime = Runtime::running();
+  if (runtime == nullptr || requests == nullptr || statuses != nullptr || count < 0) return false;
+  p2p::Engine& waits = engine(*runtime);
+  bool are_checked = false;
+  for (Count i = 0; i < count; ++i) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    Request* const request = runtime->find<Request>(requests[i]);
+    if (request == &waits.sent_request()) {
+      requests[i] = MPI_REQUEST_NULL;
+      continue;
+    }
+    if (request == nullptr || !request->is_plain()) [[unlikely]]
+      return false;
+    if (!request->is_complete()) waits.progress();
+    if (!request->is_complete()) {
+      // A wrong handle is to be told of, not waited before.
+      if (!are_checked && !are_live(*runtime, binding::to_span(requests + i, count - i)))
+        return false;
+      are_checked = true;
+      waits.wait(*request);
+    }
+    if (!hands_out(*runtime, *request, requests[i])) [[unlikely]]
+      return false;
+  }
+  return true;
+}
+
+}  // namespace hawser::calls::short_way
