@@ -18,7 +18,7 @@ namespace {
 
 /// Where the library and its components lie; programs lie beside it, in bin.
 std::string library_folder() {
-  const std::string folder = platform::folder_of_this_library();
+  std::string folder = platform::folder_of_this_library();
   constexpr std::string_view programs = "/bin";
   if (!folder.ends_with(programs)) return folder;
   return folder.substr(0, folder.size() - programs.size()) + "/" HAWSER_LIBRARY_FOLDER;

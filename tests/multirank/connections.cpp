@@ -85,7 +85,7 @@ void take_descriptors() {
   close(next);
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = static_cast<rlim_t>(next + more);
+  limit.rlim_cur = static_cast<rlim_t>(next) + more;
   check_equal(setrlimit(RLIMIT_NOFILE, &limit), 0, "setrlimit");
 }
 

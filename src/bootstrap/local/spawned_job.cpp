@@ -42,7 +42,8 @@ std::vector<std::string> environment_of(const SpawnRequest& request, int report)
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable)
     variables.emplace_back(*variable);
-  for (const auto& [name, value] : request.environment) variables.push_back(name + "=" + value);
+  for (const auto& [name, value] : request.environment)
+    variables.push_back(fmt::format("{}={}", name, value));
   variables.push_back(fmt::format("{}={}", spawn_report_variable, report));
   return variables;
 }

@@ -29,7 +29,8 @@ std::vector<std::string> variables_of(const SpawnRequest& request) {
   for (char** variable = environ; *variable != nullptr; ++variable)
     if (std::string_view(*variable).starts_with(parameter_prefix))
       variables.emplace_back(*variable);
-  for (const auto& [name, value] : request.environment) variables.push_back(name + "=" + value);
+  for (const auto& [name, value] : request.environment)
+    variables.push_back(fmt::format("{}={}", name, value));
   return variables;
 }
 

@@ -109,7 +109,7 @@ TEST(Teams, GetMoreRoomByLongCalls) {
     EXPECT_EQ(team.room_for(100, Flow::all_ways), whole_room);
     EXPECT_LT(team.room_for(bytes, Flow::one_way), whole_room);
     EXPECT_EQ(member.ledger.current_bytes(account) - before,
-              static_cast<std::int64_t>(3 * hostmem::long_steps * whole_room));
+              std::int64_t{3} * hostmem::long_steps * static_cast<std::int64_t>(whole_room));
     for (int step = 0; step < 5; ++step) {
       const std::vector<std::byte> mine(bytes, static_cast<std::byte>(10 * step + rank.rank));
       team.copy_in(team.begin(bytes), mine.data(), bytes);

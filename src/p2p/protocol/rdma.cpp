@@ -118,7 +118,7 @@ bool ChannelBackend::launch(std::unique_ptr<Transfer> transfer, transport::Link&
     transfer->is_chained = false;
     return launch(std::move(transfer), link, operation);
   }
-  transfer.release();  // on_operation_done() takes it back
+  static_cast<void>(transfer.release());  // on_operation_done() takes it back
   return true;
 }
 
@@ -130,7 +130,7 @@ bool ChannelBackend::launch(std::unique_ptr<Transfer> transfer, transport::Link&
     transfers_.erase(transfer->token);
     return false;
   }
-  transfer.release();  // on_operation_done() takes it back
+  static_cast<void>(transfer.release());  // on_operation_done() takes it back
   return true;
 }
 

@@ -92,7 +92,7 @@ std::size_t ChannelBackend::fragment_bytes(std::uint64_t message_bytes, bool in_
 /// Over a connection each frame is a system call, which takes as long as copying several KiB.
 std::size_t ChannelBackend::fragment_bytes(ChannelKind kind, std::uint64_t message_bytes,
                                            bool in_a_row) {
-  constexpr std::size_t connection_bytes = 32 * 1024;
+  constexpr std::size_t connection_bytes = std::size_t{32} * 1024;
   return kind == ChannelKind::tcp ? connection_bytes : fragment_bytes(message_bytes, in_a_row);
 }
 

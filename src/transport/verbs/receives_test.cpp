@@ -196,7 +196,7 @@ TEST(VerbsCredits, WhatABrokenConnectionHeldIsUsedAgain) {
     if (connection == 2) most = buffers_of(pair.b);
   }
   EXPECT_GT(pair.b.sink.given_back, 5);
-  EXPECT_LE(buffers_of(pair.b), most + 16 * (8256 + 32832));
+  EXPECT_LE(buffers_of(pair.b), most + std::int64_t{16} * (8256 + 32832));
 }
 
 }  // namespace

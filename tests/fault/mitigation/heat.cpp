@@ -98,7 +98,7 @@ class Heat {
  private:
   void take_share() {
     range_ = share_of(rank_in(comm_), size_of(comm_));
-    cells_.assign(static_cast<std::size_t>(range_.count() + 2), 0.0);
+    cells_.assign(static_cast<std::size_t>(range_.count()) + 2, 0.0);
   }
   void begin_anew() {
     take_share();
