@@ -151,11 +151,11 @@ bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelop
   const auto bytes = static_cast<std::size_t>(buffer.count * buffer.type->size());
   const ChannelKind kind = endpoint.select(bytes);
   if (!transport::carries_frames(kind)) return false;
-  if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind) ||
-      is_streamed(endpoint, kind, bytes, is_in_a_row(endpoint)))
-    return false;
-  if (bytes > free_payload_bytes && endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes))
-      [[unlikely]]
+  if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind)) return false;
+  // What counts as a header needs no credit, and is no stream.
+  if (bytes > free_payload_bytes &&
+      (endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes) ||
+       is_streamed(endpoint, kind, bytes, is_in_a_row(endpoint))))
     return false;
   return send_eager(endpoint, kind, buffer, envelope, bytes);
 }

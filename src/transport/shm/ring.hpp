@@ -117,7 +117,7 @@ class RingSender {
 
   /// Room for a frame, or null. Unless it fits into a line, it begins PHASE bytes behind the start
   /// of one.
-  std::byte* reserve(std::size_t frame_bytes, std::size_t phase = 0) {
+  [[gnu::always_inline]] std::byte* reserve(std::size_t frame_bytes, std::size_t phase = 0) {
     if (position_ - consumed_ >= shape_.line_count && !refresh()) return nullptr;
     reserved_bytes_ = frame_bytes;
     reserved_phase_ = phase;
@@ -163,7 +163,7 @@ class RingSender {
   RingLine& line() { return lines_[position_ & (shape_.line_count - 1)]; }
 
   /// BYTES from the start of a line on.
-  std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t bytes) {
+  [[gnu::noinline]] std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t bytes) {
     const std::uint64_t start = used.area.place(bytes);
     const std::uint64_t wanted_end = start + RingArea::rounded(bytes);
     if (wanted_end - used.head > used.area.bytes()) {
@@ -184,7 +184,7 @@ class RingSender {
   }
   /// Looks how far the receiver is; true if a line is free. What it says is bounded by what we
   /// sent.
-  bool refresh() {
+  [[gnu::noinline]] bool refresh() {
     const std::uint64_t consumed = header_->consumed.load(std::memory_order_acquire);
     if (consumed > consumed_ && consumed <= position_) {
       consumed_ = consumed;
