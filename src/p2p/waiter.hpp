@@ -76,14 +76,15 @@ class Patience {
       waiter_.relax();
       return true;
     }
-    // A pause of the processor costs as much as a whole round, or more: now and then is enough to
-    // let the other thread of a core run. The clock costs as much again.
-    if (rounds_ % rounds_per_pause == 0) waiter_.relax();
+    // A pause of the processor costs as much as a whole round, or more. Who has looked in vain for a
+    // while gains by it: with rounds in a row the processor has begun many by guess when at last
+    // something comes, and has to take all of them back. The clock costs as much again.
+    if (rounds_ >= rounds_without_pause) waiter_.relax();
     return rounds_ % rounds_per_clock_look != 0 || is_in_time(policy.spin_ns);
   }
 
  private:
-  static constexpr std::uint32_t rounds_per_pause = 8;
+  static constexpr std::uint32_t rounds_without_pause = 8;
   static constexpr std::uint32_t rounds_per_clock_look = 32;
 
   bool is_in_time(std::uint64_t idle_ns_max) {
