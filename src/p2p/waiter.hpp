@@ -76,8 +76,8 @@ class Patience {
       waiter_.relax();
       return true;
     }
-    // A pause of the processor costs as much as a whole round, or more. Who has looked in vain for a
-    // while gains by it: with rounds in a row the processor has begun many by guess when at last
+    // A pause of the processor costs as much as a whole round, or more. Who has looked in vain for
+    // a while gains by it: with rounds in a row the processor has begun many by guess when at last
     // something comes, and has to take all of them back. The clock costs as much again.
     if (rounds_ >= rounds_without_pause) waiter_.relax();
     return rounds_ % rounds_per_clock_look != 0 || is_in_time(policy.spin_ns);
