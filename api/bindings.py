@@ -506,7 +506,8 @@ def render_source(chapter, functions, implemented):
     has_short_ways = any(f.base in kinds.SHORT_WAYS for f in functions)
     rows = [BANNER, f'#include "binding/generated/{chapter}.hpp"', "",
             '#include "binding/call.hpp"',
-            *(['#include "binding/calls/short_way.hpp"'] if has_short_ways else []), "", "using namespace hawser::binding;  // NOLINT",
+            *(['#include "binding/calls/short_way.hpp"'] if has_short_ways else []), "",
+            "using namespace hawser::binding;  // NOLINT",
             *(f"namespace {name} = hawser::{name};" for name in namespaces),
             *(["namespace short_way = calls::short_way;"] if has_short_ways else []), ""]
     rows += [b.definition(is_done(b.function, implemented)) for b in bindings]

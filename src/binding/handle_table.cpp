@@ -36,7 +36,7 @@ std::uint64_t HandleTable::share(Ref<core::Object> object) {
   if (handle == 0) return insert(std::move(object));
   if (handle < predefined_end) return handle;
   HAWSER_ASSERT(find(handle) == object.get());
-  ++slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index)).extra_handles;
+  ++slot_of(handle).extra_handles;
   return handle;
 }
 

@@ -92,18 +92,11 @@ class HandleTable {
     Slot* const slot = live_slot(handle);
     if (slot == nullptr) [[unlikely]]
       return {};
-    if (!slot->object->keeps_place()) return erase_slot(*slot, handle);
-    end_handle(*slot, handle);
-    return Ref<core::Object>::adopt(slot->object);
+    return erase_live(*slot, handle);
   }
   /// The same for the handle of OBJECT, which find() has just returned.
   [[gnu::always_inline]] Ref<core::Object> erase_found(core::Object& object) {
-    const std::uint64_t handle = object.handle();
-    Slot& slot = slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index));
-    if (!object.keeps_place()) [[unlikely]]
-      return erase_slot(slot, handle);
-    end_handle(slot, handle);
-    return Ref<core::Object>::adopt(&object);
+    return erase_live(slot_of(object.handle()), object.handle());
   }
 
   /// 31 bits for HANDLE, a live one.
@@ -164,9 +157,18 @@ class HandleTable {
     return chunks_[chunk].load(
         std::memory_order_acquire)[index + first_chunk - (first_chunk << chunk)];
   }
+  /// The slot of a handle that is or was live.
+  [[nodiscard, gnu::always_inline]] Slot& slot_of(std::uint64_t handle) const {
+    return slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index));
+  }
   [[nodiscard]] std::uint64_t handle_of(std::uint32_t index, std::uint32_t generation) const {
     return (static_cast<std::uint64_t>(kind_) << kind_shift) |
            (static_cast<std::uint64_t>(generation) << generation_shift) | (index + first_index);
+  }
+  [[gnu::always_inline]] Ref<core::Object> erase_live(Slot& slot, std::uint64_t handle) {
+    if (!slot.object->keeps_place()) return erase_slot(slot, handle);
+    end_handle(slot, handle);
+    return Ref<core::Object>::adopt(slot.object);
   }
   Ref<core::Object> erase_slot(Slot& slot, std::uint64_t handle);
   /// HANDLE, a live one of SLOT, is stale from now on; its object gets the stale one that follows.
@@ -191,9 +193,8 @@ class HandleTable {
     const std::uint64_t handle = stale + use_bit;
     object.set_handle(handle);
     // The slot knows it already.
-    slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index))
-        .generation.store(static_cast<std::uint32_t>(handle >> generation_shift),
-                          std::memory_order_release);
+    slot_of(handle).generation.store(static_cast<std::uint32_t>(handle >> generation_shift),
+                                     std::memory_order_release);
     return handle;
   }
   std::uint32_t pop_free();

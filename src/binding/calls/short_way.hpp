@@ -22,16 +22,19 @@ using core::Request;
 using p2p::any_source;
 using p2p::any_tag;
 
-/// Of one message, checked. `comm` is null if there is anything to say about them.
+constexpr bool is_receive_tag(int tag) { return tag >= 0 || tag == any_tag; }
+
+/// Of one message, checked but for the lower bounds of peer and tag: IN_RANGE says that they hold.
+/// `comm` is null if there is anything to say about them.
 struct Arguments {
   core::Comm* comm = nullptr;
   core::Datatype* type = nullptr;
 
   [[gnu::always_inline]] Arguments(Runtime* runtime, const void* data, Count count,
-                                   MPI_Datatype datatype, int peer, int peer_min, int tag,
-                                   int tag_min, MPI_Comm communicator) {
-    if (runtime == nullptr || (data == nullptr && count != 0) || count < 0 || peer < peer_min ||
-        tag < tag_min) [[unlikely]]
+                                   MPI_Datatype datatype, int peer, MPI_Comm communicator,
+                                   bool in_range) {
+    if (runtime == nullptr || (data == nullptr && count != 0) || count < 0 || !in_range)
+        [[unlikely]]
       return;
     core::Comm* const found = runtime->find<core::Comm>(communicator);
     type = runtime->find<core::Datatype>(datatype);
@@ -41,29 +44,35 @@ struct Arguments {
   }
 };
 
-[[gnu::always_inline]] inline bool send(const void* buf, Count count, MPI_Datatype datatype,
-                                        int dest, int tag, MPI_Comm comm) {
-  Runtime* const runtime = Runtime::running();
-  const Arguments is(runtime, buf, count, datatype, dest, 0, tag, 0, comm);
+/// True if the message has left.
+[[gnu::always_inline]] inline bool sends(Runtime* runtime, const void* buf, Count count,
+                                         MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  const Arguments is(runtime, buf, count, datatype, dest, comm, dest >= 0 && tag >= 0);
   return is.comm != nullptr &&
          engine(*runtime).sends_at_once({buf, count, is.type}, {is.comm, dest, tag},
                                         p2p::SendMode::standard);
 }
 
+[[gnu::always_inline]] inline bool send(const void* buf, Count count, MPI_Datatype datatype,
+                                        int dest, int tag, MPI_Comm comm) {
+  return sends(Runtime::running(), buf, count, datatype, dest, tag, comm);
+}
+
 [[gnu::always_inline]] inline bool isend(const void* buf, Count count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  if (request == nullptr || !send(buf, count, datatype, dest, tag, comm)) return false;
-  Runtime& runtime = *Runtime::running();
-  *request = runtime.show<Request>(engine(runtime).sent());
+  Runtime* const runtime = Runtime::running();
+  if (request == nullptr || !sends(runtime, buf, count, datatype, dest, tag, comm)) return false;
+  *request = runtime->show<Request>(engine(*runtime).sent());
   return true;
 }
 
 [[gnu::always_inline]] inline bool recv(void* buf, Count count, MPI_Datatype datatype, int source,
                                         int tag, MPI_Comm comm, MPI_Status* status) {
   Runtime* const runtime = Runtime::running();
-  const Arguments is(runtime, buf, count, datatype, source, 0, tag, any_tag, comm);
+  const Arguments is(runtime, buf, count, datatype, source, comm,
+                     source >= 0 && is_receive_tag(tag));
   core::Status received;
-  if (is.comm == nullptr || tag == -1 ||
+  if (is.comm == nullptr ||
       !engine(*runtime).receives_at_once({buf, count, is.type}, {is.comm, source, tag}, &received))
     return false;
   binding::StatusOut(status).set(received);
@@ -73,8 +82,9 @@ struct Arguments {
 [[gnu::always_inline]] inline bool irecv(void* buf, Count count, MPI_Datatype datatype, int source,
                                          int tag, MPI_Comm comm, MPI_Request* request) {
   Runtime* const runtime = Runtime::running();
-  const Arguments is(runtime, buf, count, datatype, source, any_source, tag, any_tag, comm);
-  if (is.comm == nullptr || tag == -1 || request == nullptr) return false;
+  const Arguments is(runtime, buf, count, datatype, source, comm,
+                     source >= any_source && is_receive_tag(tag));
+  if (is.comm == nullptr || request == nullptr) return false;
   Request* const begun =
       engine(*runtime).begins_receive({buf, count, is.type}, {is.comm, source, tag});
   if (begun == nullptr) return false;

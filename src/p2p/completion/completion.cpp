@@ -300,10 +300,6 @@ AllOutcome wait_all(Engine& engine, std::span<Request*> requests, std::span<Stat
       }
       engine.wait(*requests[i]);
     }
-    if (statuses.empty() && requests[i]->is_plain() && requests[i]->error() == nullptr) [[likely]] {
-      requests[i] = nullptr;
-      continue;
-    }
     Final out = hand_out_of(requests[i]);
     peer_died |= ends_waiting(out.status.error);
     collected.put(i, i, std::move(out));
