@@ -126,6 +126,9 @@ class Message : public core::Object {
   Status status_;
 };
 
+/// A message of up to so many bytes fits into one cache line with its headers.
+inline constexpr Count bytes_in_a_line = 32;
+
 /// What try_recv found.
 enum class Taken : std::uint8_t {
   message,  // the message was received

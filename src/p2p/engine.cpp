@@ -140,7 +140,6 @@ bool Engine::receives_at_once(const Buffer& buffer, const Envelope& envelope, St
   // A message of one line is there by then where cores share a cache. Where they don't, each look
   // that comes too early takes the line from a sender who is about to write it: fewer are quicker.
   constexpr int looks_without_pause = 24;
-  constexpr Count bytes_in_a_line = 32;
   if (threaded_ || envelope.peer < 0 || ++receives_ % receives_per_round == 0) return false;
   const WaitPolicy& policy = waiter_.policy();
   const bool pauses = buffer.count * buffer.type->size() <= bytes_in_a_line;

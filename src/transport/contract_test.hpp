@@ -170,6 +170,7 @@ TEST_P(TransportContract, AFrameIsTakenPastProgressFromADedicatedChannelAlone) {
       const std::size_t bytes = sizes[number % sizes.size()];
       ASSERT_TRUE(try_send(kind, bytes, number));
       for (int look = 0; look < 2; ++look) {
+        incoming->expect(kind, bytes);
         ASSERT_EQ(incoming->front(kind).size(), bytes);
         ASSERT_EQ(check_frame(incoming->front(kind)), number);
       }

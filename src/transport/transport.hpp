@@ -304,6 +304,9 @@ class Link {
   /// The next frame of such a channel if it has arrived, or an empty one; looking changes nothing,
   /// and the frame is valid until progress() or pop(), which takes it out.
   virtual std::span<const std::byte> front(ChannelKind) { return {}; }
+  /// Looks at front() wait for a frame of up to so many bytes: the memory where it would lie may be
+  /// asked for along with each. Changes nothing.
+  virtual void expect(ChannelKind, std::size_t /*bytes*/) {}
   virtual void pop(ChannelKind) {}
 
   /// Copies from the peer's memory (channel single_copy): REMOTE, in order, into LOCAL. Returns the

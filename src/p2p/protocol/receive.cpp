@@ -95,6 +95,8 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
     return Taken::no;
   const MatchKey wanted = key_for(envelope);
   if (match_.find_unexpected(wanted) != nullptr) return Taken::no;
+  if (capacity > bytes_in_a_line)
+    from->link().expect(ChannelKind::ring, wire::eager_overhead + capacity);
   const std::span<const std::byte> frame = from->front(ChannelKind::ring);
   if (frame.empty()) return Taken::nothing;
   if (static_cast<FrameClass>(frame[0]) != FrameClass::eager) return Taken::no;

@@ -58,6 +58,10 @@ class ShmLink final : public Link {
   void abandon() override { lose(); }
   [[nodiscard]] bool is_away() const override { return lost_ || (attached_ && segment_.is_away()); }
   std::span<const std::byte> front(ChannelKind kind) override;
+  void expect(ChannelKind, std::size_t bytes) override {
+    if (bytes > line_frame_bytes && bytes <= RingReceiver::ahead_bytes_max)
+      incoming_ring_->ask_ahead();
+  }
   void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;

@@ -217,7 +217,8 @@ class RingReceiver {
         header_(reinterpret_cast<RingHeader*>(memory)),
         lines_(reinterpret_cast<RingLine*>(memory + sizeof(RingHeader))),
         bulk_(memory + shape.bytes() - shape.bulk_bytes, shape.bulk_bytes),
-        long_(memory + shape.bytes(), 0) {}
+        long_(memory + shape.bytes(), 0),
+        next_in_bulk_(bulk_.at_start()) {}
   RingReceiver(const RingReceiver&) = delete;
   RingReceiver& operator=(const RingReceiver&) = delete;
 
@@ -244,6 +245,14 @@ class RingReceiver {
     }
     return true;
   }
+  /// Asks for the lines where the next frame of the bulk area begins, which else are asked for only
+  /// once its control word has come.
+  void ask_ahead() const {
+    platform::prefetch_for_read(next_in_bulk_);
+    platform::prefetch_for_read(next_in_bulk_ + cache_line_bytes);
+  }
+  /// Longer frames take longer to be written: to ask ahead would take their lines from the sender.
+  static constexpr std::size_t ahead_bytes_max = 2 * cache_line_bytes;
   /// In a round that found nothing: tells the sender how far we are.
   void rest() {
     if (position_ != published_) publish();
@@ -256,6 +265,7 @@ class RingReceiver {
     if (front_area_ != nullptr) {
       used_since_publish_ += front_end_ - front_area_->tail();
       front_area_->set_tail(front_end_);
+      if (front_area_ == &bulk_) next_in_bulk_ = bulk_.at(front_end_);
     }
     ++position_;
     // Often enough that a sender never waits for long, rarely enough that the word stays ours.
@@ -288,6 +298,7 @@ class RingReceiver {
   RingArea long_;
   RingArea* front_area_ = nullptr;  // where the frame of front() lies, unless in its line,
   std::uint64_t front_end_ = 0;     // and the area's tail after it
+  const std::byte* next_in_bulk_;   // where the bulk area's next frame begins if it fits there
   std::uint64_t position_ = 0;
   std::uint64_t published_ = 0;
   std::uint64_t used_since_publish_ = 0;  // bytes of the areas

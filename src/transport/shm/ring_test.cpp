@@ -212,6 +212,7 @@ TEST(RingUntrusted, NoLengthLeadsOutOfTheRing) {
         ASSERT_LE(frame.data() + frame.size(), ring.memory.get() + ring.shape.whole_bytes());
       }
       ring.receiver.pop();
+      ring.receiver.ask_ahead();
     }
   }
 }
