@@ -132,6 +132,11 @@ class Binding:
         rows.append(f"const bool has_{other} = call.takes_part(root, {comm}) &&")
         rows.append(f"    call.is_given({other}buf, {comm}, has_{root_side});")
 
+    def _at_leader(self, name):
+        """What comes before the check of a handle that matters at one process only; else empty."""
+        argument, condition = kinds.AT_LEADER_ONLY.get(self.function.base, (None, None))
+        return f"!{condition} ? nullptr : " if name == argument else ""
+
     # Conversion of each parameter.
 
     def _convert(self):
@@ -143,10 +148,8 @@ class Binding:
                     method = "optional_file"
                 if _matches(kinds.NULL_NAMED, self.function):
                     method = f"optional<{kinds.HANDLES[p.kind]}>"
-                leader = kinds.AT_LEADER_ONLY.get(self.function.base, (None, None))
-                condition = f"!{leader[1]} ? nullptr : " if p.name == leader[0] else ""
-                self.body.first.append(f'auto* const {p.name}_object = {condition}call.{method}('
-                                       f'{p.name}, "{p.name}");')
+                self.body.first.append(f'auto* const {p.name}_object = {self._at_leader(p.name)}'
+                                       f'call.{method}({p.name}, "{p.name}");')
         self._flags()
         lengths = {p.length for p in parameters if p.is_array and isinstance(p.length, str)}
         lengths |= {p.length[0] for p in parameters if isinstance(p.length, list)}
@@ -254,7 +257,7 @@ class Binding:
         if p.kind in kinds.OWNERS:
             pointer = (_matches(kinds.FILE_OPTIONAL, self.function)
                        or _matches(kinds.NULL_NAMED, self.function)
-                       or kinds.AT_LEADER_ONLY.get(self.function.base, (None,))[0] == name)
+                       or bool(self._at_leader(name)))
         elif p.kind == "DATATYPE" and not _matches(kinds.NULL_NAMED, self.function):
             pointer = self._datatype(p)
         elif p.kind == "REQUEST":
@@ -264,9 +267,10 @@ class Binding:
                 method += "_behind"
             checks.append(f'auto* const {name}_object = call.{method}({name}, "{name}");')
         elif ((p.kind == "INFO" and not _matches(kinds.INFO_REQUIRED, self.function))
-              or _matches(kinds.NULL_NAMED, self.function)):
+              or _matches(kinds.NULL_NAMED, self.function) or self._at_leader(name)):
             pointer = True
-            checks.append(f'auto* const {name}_object = call.optional<{cpp}>({name}, "{name}");')
+            checks.append(f'auto* const {name}_object = {self._at_leader(name)}'
+                          f'call.optional<{cpp}>({name}, "{name}");')
         else:
             checks.append(f'auto* const {name}_object = call.object<{cpp}>({name}, "{name}");')
         if pointer:

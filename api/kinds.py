@@ -15,9 +15,11 @@ HANDLES = {
     "SESSION": "Session",
     "WINDOW": "Win",
 }
-# Communicators that matter at one process only: function -> (argument, what says so).
+# Handles that matter at one process only: function -> (argument, what says so).
 AT_LEADER_ONLY = {
     "MPI_Intercomm_create": ("peer_comm", "call.is_local_rank(local_leader, local_comm_object)"),
+    "MPI_Intercomm_create_from_groups": (
+        "remote_group", "call.is_rank_in(local_leader, local_group_object)"),
 }
 
 OWNERS = {"COMMUNICATOR": "comm", "SESSION": "session", "WINDOW": "win", "FILE": "file"}

@@ -166,6 +166,11 @@ class Call {
   static bool is_local_rank(int rank, const core::Comm* comm) {
     return comm != nullptr && rank == comm->rank();
   }
+  /// Whether this process is RANK of GROUP.
+  [[nodiscard]] bool is_rank_in(int rank, const core::Group* group) const {
+    return group != nullptr && runtime_.job() != nullptr &&
+           rank == group->rank_of(runtime_.job()->identity());
+  }
   void root(int rank, const core::Comm* comm, const char* argument) {
     if (comm == nullptr || is_rank(rank, comm)) [[likely]]
       return;

@@ -264,11 +264,36 @@ Result<Ref<Comm>> Connections::intercomm_create(Comm& local, int leader, Comm* p
                                                 int remote_leader, int tag) {
   Result<Ref<Comm>> made = comms_.intercomm_create(local, leader, peer, remote_leader, tag);
   if (!made || is_of_one_job(**made)) return made;
+  const Identity other =
+      local.rank() == leader ? peer->peer_group().member(remote_leader) : Identity{};
+  return acquaint(local, leader, other, (*made)->id());
+}
+
+Result<Ref<Comm>> Connections::intercomm_create_from_groups(const core::Group& local, int leader,
+                                                            const core::Group* remote,
+                                                            int remote_leader, std::string_view tag,
+                                                            core::Info* info,
+                                                            const Ref<core::Errhandler>& errhandler,
+                                                            const core::Object* session) {
+  Result<Ref<Comm>> made = comms_.intercomm_create_from_groups(local, leader, remote, remote_leader,
+                                                               tag, info, errhandler, session);
+  if (!made || !*made || is_of_one_job(**made)) return made;
+  const Result<Ref<Comm>> members =
+      comms_.create_from_group(local, tag, nullptr, errhandler, session);
+  if (!members) return members.error();
+  Result<Ref<Comm>> united =
+      acquaint(**members, leader, remote != nullptr ? remote->member(remote_leader) : Identity{},
+               (*made)->id());
+  if (united && info != nullptr) (*united)->set_info(info->duplicate());
+  return united;
+}
+
+Result<Ref<Comm>> Connections::acquaint(Comm& local, int leader, const Identity& remote_leader,
+                                        const core::GlobalId& about) {
   Result<std::vector<Member>> ours = gather(local, leader);
   if (local.rank() != leader)
     return unite(local, leader, std::move(ours), Error(ErrorClass::other, "not the leader"));
-  return unite(local, leader, std::move(ours),
-               meet(peer->peer_group().member(remote_leader), (*made)->id()));
+  return unite(local, leader, std::move(ours), meet(remote_leader, about));
 }
 
 Result<Ref<Comm>> Connections::unite(Comm& local, int root, Result<std::vector<Member>> ours,

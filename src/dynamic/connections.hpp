@@ -55,6 +55,13 @@ class Connections {
   /// of the other group.
   Result<Ref<Comm>> intercomm_create(Comm& local, int leader, Comm* peer, int remote_leader,
                                      int tag);
+  /// As CommFactory::intercomm_create_from_groups(), for groups of any jobs: only the leaders need
+  /// have heard of the members of the other group.
+  Result<Ref<Comm>> intercomm_create_from_groups(const core::Group& local, int leader,
+                                                 const core::Group* remote, int remote_leader,
+                                                 std::string_view tag, core::Info* info,
+                                                 const Ref<core::Errhandler>& errhandler,
+                                                 const core::Object* session);
 
  private:
   /// The roots know each other.
@@ -64,6 +71,10 @@ class Connections {
     Acquaintances::UnderWay under_way;
   };
 
+  /// LOCAL and a group of other jobs, of which only the leaders know each other. REMOTE_LEADER
+  /// matters at the leader; ABOUT is the same at all.
+  Result<Ref<Comm>> acquaint(Comm& local, int leader, const Identity& remote_leader,
+                             const core::GlobalId& about);
   Result<Ref<Comm>> unite(Comm& local, int root, Result<std::vector<Member>> ours,
                           Result<Contact> contact);
   /// At the root: who is in LOCAL. Elsewhere: nobody; the root was told of this process.

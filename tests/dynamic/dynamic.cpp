@@ -185,6 +185,71 @@ void introduce_strangers(char** argv) {
   for (MPI_Comm& each : children) MPI_Comm_disconnect(&each);
 }
 
+/// Children of one parent become one side, all of its job the other. Its rank 0 and that of the
+/// children know everybody, the others nobody of the other side.
+void be_a_child_of_groups(MPI_Comm parent) {
+  const bool leads = rank_in(MPI_COMM_WORLD) == 0;
+  MPI_Comm parents = MPI_COMM_NULL, all = MPI_COMM_NULL;
+  MPI_Group ours = MPI_GROUP_NULL, theirs = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &ours);
+  if (leads) {
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Send(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, 1, parent);
+    MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &parents);
+    MPI_Close_port(port);
+    MPI_Comm_remote_group(parents, &theirs);
+  }
+  // What stands for the other side matters at the leader only.
+  MPI_Intercomm_create_from_groups(ours, 0, theirs, leads ? 0 : -7, "groups", MPI_INFO_NULL,
+                                   MPI_ERRORS_ARE_FATAL, &all);
+  use(all, true);
+  MPI_Comm_disconnect(&all);
+  if (leads) {
+    MPI_Comm_disconnect(&parents);
+    MPI_Group_free(&theirs);
+  }
+  MPI_Group_free(&ours);
+  MPI_Comm_disconnect(&parent);
+}
+
+void introduce_groups(char** argv) {
+  const bool leads = rank_in(MPI_COMM_WORLD) == 0;
+  MPI_Comm children = MPI_COMM_NULL, child = MPI_COMM_NULL, all = MPI_COMM_NULL;
+  MPI_Group ours = MPI_GROUP_NULL, theirs = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &ours);
+  char port[MPI_MAX_PORT_NAME] = "";
+  if (leads) {
+    char* arguments[] = {const_cast<char*>("child_of_groups"), nullptr};
+    MPI_Comm_spawn(argv[0], arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
+                   MPI_ERRCODES_IGNORE);
+    MPI_Comm_remote_group(children, &theirs);
+    MPI_Recv(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, 1, children, MPI_STATUS_IGNORE);
+  }
+  MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &child);
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
+  MPI_Intercomm_create_from_groups(ours, 0, theirs, leads ? 0 : -7, "groups", info,
+                                   MPI_ERRORS_ARE_FATAL, &all);
+  MPI_Info_free(&info);
+  MPI_Comm_get_info(all, &info);
+  int room = 8, found = 0;
+  char value[8] = "";
+  MPI_Info_get_string(info, "mpi_assert_no_any_tag", &room, value, &found);
+  check(found != 0 && std::strcmp(value, "true") == 0, "the hints have got lost");
+  MPI_Info_free(&info);
+  check_equal(remote_size_of(all), 2, "the number of children");
+  use(all, false);
+  MPI_Comm_disconnect(&all);
+  MPI_Comm_disconnect(&child);
+  if (leads) {
+    MPI_Comm_disconnect(&children);
+    MPI_Group_free(&theirs);
+  }
+  MPI_Group_free(&ours);
+}
+
 /// BEFORE is called once the name is published.
 void serve(
     const char* service, int clients, const std::function<void()>& before = [] {}) {
@@ -343,8 +408,8 @@ void run(int argc, char** argv) {
   const char* const word = argc > 2 ? argv[2] : "";
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);
-  const bool is_child =
-      what == "child" || what == "calling_child" || what == "first" || what == "second";
+  const bool is_child = what == "child" || what == "calling_child" || what == "first" ||
+                        what == "second" || what == "child_of_groups";
   check((parent != MPI_COMM_NULL) == is_child, "only who was spawned has a parent");
   if (what == "first" || what == "second")
     return be_a_child_among_strangers(parent, what == "first");
@@ -360,6 +425,8 @@ void run(int argc, char** argv) {
   if (what == "call") return call(word);
   if (what == "answer") return answer();
   if (what == "dial") return dial(word);
+  if (what == "groups") return introduce_groups(argv);
+  if (what == "child_of_groups") return be_a_child_of_groups(parent);
   if (what == "strangers") return introduce_strangers(argv);
   if (what == "call_in_vain") return call_in_vain(word);
   if (what == "halves") return connect_halves();

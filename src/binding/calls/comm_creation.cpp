@@ -91,12 +91,12 @@ Result<void> intercomm_create(Runtime& runtime, Comm& local_comm, int local_lead
 }
 
 Result<void> intercomm_create_from_groups(Runtime& runtime, core::Group& local_group,
-                                          int local_leader, core::Group& remote_group,
+                                          int local_leader, core::Group* remote_group,
                                           int remote_leader, std::string_view stringtag,
                                           core::Info* info, core::Errhandler& errhandler,
                                           HandleOut<Comm> newintercomm) {
-  return show(factory(runtime).intercomm_create_from_groups(
-                  local_group, local_leader, &remote_group, remote_leader, stringtag, info,
+  return show(runtime.process()->connections().intercomm_create_from_groups(
+                  local_group, local_leader, remote_group, remote_leader, stringtag, info,
                   Ref<core::Errhandler>::share(&errhandler), local_group.session()),
               newintercomm);
 }

@@ -243,14 +243,15 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
     MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
   Call call("MPI_Intercomm_create_from_groups");
   auto* const local_group_object = call.object<core::Group>(local_group, "local_group");
-  auto* const remote_group_object = call.object<core::Group>(remote_group, "remote_group");
+  auto* const remote_group_object = !call.is_rank_in(local_leader,
+      local_group_object) ? nullptr : call.optional<core::Group>(remote_group, "remote_group");
   call.input(stringtag, "stringtag");
   auto* const info_object = call.optional<core::Info>(info, "info");
   auto* const errhandler_object = call.object<core::Errhandler>(errhandler, "errhandler");
   call.output(newintercomm, "newintercomm");
   if (call.failed()) return call.refuse();
   return call.finish(calls::intercomm_create_from_groups(call.runtime(), *local_group_object,
-      local_leader, *remote_group_object, remote_leader, stringtag, info_object, *errhandler_object,
+      local_leader, remote_group_object, remote_leader, stringtag, info_object, *errhandler_object,
       {call.runtime(), newintercomm}));
 }
 HAWSER_WEAK_ALIAS(MPI_Intercomm_create_from_groups);

@@ -46,7 +46,7 @@ Result<void> comm_test_inter(Runtime& runtime, core::Comm& comm, int& flag);
 Result<void> intercomm_create(Runtime& runtime, core::Comm& local_comm, int local_leader,
     core::Comm* peer_comm, int remote_leader, int tag, HandleOut<core::Comm> newintercomm);
 Result<void> intercomm_create_from_groups(Runtime& runtime, core::Group& local_group,
-    int local_leader, core::Group& remote_group, int remote_leader, std::string_view stringtag,
+    int local_leader, core::Group* remote_group, int remote_leader, std::string_view stringtag,
     core::Info* info, core::Errhandler& errhandler, HandleOut<core::Comm> newintercomm);
 Result<void> intercomm_merge(Runtime& runtime, core::Comm& intercomm, bool high,
     HandleOut<core::Comm> newintracomm);
