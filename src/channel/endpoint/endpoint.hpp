@@ -199,6 +199,9 @@ class Endpoint {
     link_->pop(kind);
   }
 
+  /// It has something to say in the next round of progress: that the peer's frames are here.
+  [[nodiscard]] bool is_urgent() const { return assurance_ && assurance_->timer_state.is_urgent; }
+
   /// Sequenced frames that have come from the peer, as a count that wraps.
   [[nodiscard]] std::uint32_t arrivals() const { return reorder_.expected(); }
 

@@ -91,13 +91,16 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
   // A long message wants its receive to be posted when its first frame comes.
   if (capacity > fragment_bytes(capacity, /*in_a_row=*/false)) return Taken::no;
   Endpoint* const from = known_endpoint(*envelope.comm, envelope.peer);
-  if (from == nullptr || !from->has_incoming(ChannelKind::ring) || match_.posted_count() > 0)
-    return Taken::no;
+  if (from == nullptr || match_.posted_count() > 0) return Taken::no;
+  ChannelKind kind = ChannelKind::ring;
+  if (!from->has_incoming(kind)) {
+    kind = ChannelKind::rc_fast_path;
+    if (!from->has_incoming(kind) || from->is_urgent()) return Taken::no;
+  }
   const MatchKey wanted = key_for(envelope);
   if (match_.find_unexpected(wanted) != nullptr) return Taken::no;
-  if (capacity > bytes_in_a_line)
-    from->link().expect(ChannelKind::ring, wire::eager_overhead + capacity);
-  const std::span<const std::byte> frame = from->front(ChannelKind::ring);
+  if (capacity > bytes_in_a_line) from->link().expect(kind, wire::eager_overhead + capacity);
+  const std::span<const std::byte> frame = from->front(kind);
   if (frame.empty()) return Taken::nothing;
   if (static_cast<FrameClass>(frame[0]) != FrameClass::eager) return Taken::no;
   const std::optional<wire::EagerArrival> arrival =
@@ -109,8 +112,8 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
   if (!(key == wanted) || bytes > capacity) return Taken::no;
   unpack_frame(*from, buffer, 0, arrival->payload.data(), bytes);
   *status = status_of({key.context, key.source, arrival->match.tag}, bytes);
-  from->count_received(ChannelKind::ring, bytes);
-  from->pop(ChannelKind::ring);
+  from->count_received(kind, bytes);
+  from->pop(kind);
   if (bytes > free_payload_bytes) return_credit(*from, bytes);
   return Taken::message;
 }
