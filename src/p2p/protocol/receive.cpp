@@ -95,7 +95,9 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
   ChannelKind kind = ChannelKind::ring;
   if (!from->has_incoming(kind)) {
     kind = ChannelKind::rc_fast_path;
-    if (!from->has_incoming(kind) || from->is_urgent()) return Taken::no;
+    if (!from->has_incoming(kind) || from->is_urgent() ||
+        capacity + wire::eager_overhead > from->frame_bytes_max(kind))
+      return Taken::no;
   }
   const MatchKey wanted = key_for(envelope);
   if (match_.find_unexpected(wanted) != nullptr) return Taken::no;
