@@ -34,8 +34,9 @@ struct Unwinding {};
 
 class Scheduler {
  public:
-  /// More switches than this are taken for a livelock.
-  static constexpr std::uint64_t switches_max = 5'000'000;
+  /// More switches than this are taken for a livelock. Who waits gives way after nearly every look,
+  /// so a job of ten ranks that all wait for one has some millions of them.
+  static constexpr std::uint64_t switches_max = 20'000'000;
 
   Scheduler(std::uint64_t seed, Trace& trace) : random_(seed, 1), trace_(trace) {}
 
