@@ -86,23 +86,15 @@ inline Endpoint* ChannelBackend::known_endpoint(Comm& comm, int peer) {
   return endpoint;
 }
 
-Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, Status* status) {
+template <ChannelKind kind>
+[[gnu::always_inline]] inline Taken ChannelBackend::take_from(Endpoint& from, const Buffer& buffer,
+                                                              const Envelope& envelope,
+                                                              Status* status) {
   const auto capacity = static_cast<std::uint64_t>(buffer.count * buffer.type->size());
-  // A long message wants its receive to be posted when its first frame comes.
-  if (capacity > fragment_bytes(capacity, /*in_a_row=*/false)) return Taken::no;
-  Endpoint* const from = known_endpoint(*envelope.comm, envelope.peer);
-  if (from == nullptr || match_.posted_count() > 0) return Taken::no;
-  ChannelKind kind = ChannelKind::ring;
-  if (!from->has_incoming(kind)) {
-    kind = ChannelKind::rc_fast_path;
-    if (!from->has_incoming(kind) || from->is_urgent() ||
-        capacity + wire::eager_overhead > from->frame_bytes_max(kind))
-      return Taken::no;
-  }
   const MatchKey wanted = key_for(envelope);
   if (match_.find_unexpected(wanted) != nullptr) return Taken::no;
-  if (capacity > bytes_in_a_line) from->link().expect(kind, wire::eager_overhead + capacity);
-  const std::span<const std::byte> frame = from->front(kind);
+  if (capacity > bytes_in_a_line) from.link().expect(kind, wire::eager_overhead + capacity);
+  const std::span<const std::byte> frame = from.front(kind);
   if (frame.empty()) return Taken::nothing;
   if (static_cast<FrameClass>(frame[0]) != FrameClass::eager) return Taken::no;
   const std::optional<wire::EagerArrival> arrival =
@@ -112,12 +104,35 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
                      wanted.tag == any_tag ? any_tag : arrival->match.tag};
   const std::size_t bytes = arrival->payload.size();
   if (!(key == wanted) || bytes > capacity) return Taken::no;
-  unpack_frame(*from, buffer, 0, arrival->payload.data(), bytes);
+  unpack_frame(from, buffer, 0, arrival->payload.data(), bytes);
   *status = status_of({key.context, key.source, arrival->match.tag}, bytes);
-  from->count_received(kind, bytes);
-  from->pop(kind);
-  if (bytes > free_payload_bytes) return_credit(*from, bytes);
+  from.count_received(kind, bytes);
+  from.pop(kind);
+  if (bytes > free_payload_bytes) return_credit(from, bytes);
   return Taken::message;
+}
+
+/// A function of its own: with one for both kinds, messages of a line took 3 to 7 % longer by
+/// rings.
+Taken ChannelBackend::take_from_fast_path(Endpoint& from, const Buffer& buffer,
+                                          const Envelope& envelope, Status* status) {
+  constexpr ChannelKind kind = ChannelKind::rc_fast_path;
+  const auto capacity = static_cast<std::uint64_t>(buffer.count * buffer.type->size());
+  if (!from.has_incoming(kind) || from.is_urgent() ||
+      capacity + wire::eager_overhead > from.frame_bytes_max(kind))
+    return Taken::no;
+  return take_from<kind>(from, buffer, envelope, status);
+}
+
+Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, Status* status) {
+  const auto capacity = static_cast<std::uint64_t>(buffer.count * buffer.type->size());
+  // A long message wants its receive to be posted when its first frame comes.
+  if (capacity > fragment_bytes(capacity, /*in_a_row=*/false)) return Taken::no;
+  Endpoint* const from = known_endpoint(*envelope.comm, envelope.peer);
+  if (from == nullptr || match_.posted_count() > 0) return Taken::no;
+  if (from->has_incoming(ChannelKind::ring)) [[likely]]
+    return take_from<ChannelKind::ring>(*from, buffer, envelope, status);
+  return take_from_fast_path(*from, buffer, envelope, status);
 }
 
 /// The request of a receive that is posted, or complete, with a reference for the caller.
