@@ -195,12 +195,13 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   ReceiveRequest& begin_receive(const Buffer& buffer, const Envelope& envelope);
   void on_eager(channel::Endpoint& from, channel::ChannelKind kind,
                 std::span<const std::byte> body);
-  /// What try_recv() does with the next frame of a channel of this kind.
+  /// What try_recv() does with the next frame of a channel of this kind. CAPACITY: BUFFER's bytes.
   template <channel::ChannelKind kind>
-  Taken take_from(channel::Endpoint& from, const Buffer& buffer, const Envelope& envelope,
-                  Status* status);
+  Taken take_from(channel::Endpoint& from, const Buffer& buffer, std::uint64_t capacity,
+                  const Envelope& envelope, Status* status);
   [[gnu::noinline]] Taken take_from_fast_path(channel::Endpoint& from, const Buffer& buffer,
-                                              const Envelope& envelope, Status* status);
+                                              std::uint64_t capacity, const Envelope& envelope,
+                                              Status* status);
   [[gnu::noinline]] void on_other_frame(channel::Endpoint& from, channel::ChannelKind kind,
                                         wire::FrameClass frame_class,
                                         std::span<const std::byte> body);
