@@ -244,29 +244,23 @@ Result<Ref<Comm>> Connections::accept(Result<std::string> port, Comm& local, int
                                       const Despair& despair) {
   HAWSER_TRY(check_arguments(local, root));
   forget_ended();
-  Result<std::vector<Member>> ours = gather(local, root);
-  if (local.rank() != root)
-    return unite(local, root, std::move(ours), Error(ErrorClass::other, "not the root"));
-  Result<Contact> contact = port ? await_call(*port, despair) : Result<Contact>(port.take_error());
-  return unite(local, root, std::move(ours), std::move(contact));
+  return unite(local, root, [&] {
+    return port ? await_call(*port, despair) : Result<Contact>(port.take_error());
+  });
 }
 
 Result<Ref<Comm>> Connections::connect(std::string_view port, Comm& local, int root) {
   HAWSER_TRY(check_arguments(local, root));
   forget_ended();
-  Result<std::vector<Member>> ours = gather(local, root);
-  if (local.rank() != root)
-    return unite(local, root, std::move(ours), Error(ErrorClass::other, "not the root"));
-  return unite(local, root, std::move(ours), call(port));
+  return unite(local, root, [&] { return call(port); });
 }
 
 Result<Ref<Comm>> Connections::intercomm_create(Comm& local, int leader, Comm* peer,
                                                 int remote_leader, int tag) {
   Result<Ref<Comm>> made = comms_.intercomm_create(local, leader, peer, remote_leader, tag);
   if (!made || is_of_one_job(**made)) return made;
-  const Identity other =
-      local.rank() == leader ? peer->peer_group().member(remote_leader) : Identity{};
-  return acquaint(local, leader, other, (*made)->id());
+  return unite(local, leader,
+               [&] { return meet(peer->peer_group().member(remote_leader), (*made)->id()); });
 }
 
 Result<Ref<Comm>> Connections::intercomm_create_from_groups(const core::Group& local, int leader,
@@ -282,22 +276,13 @@ Result<Ref<Comm>> Connections::intercomm_create_from_groups(const core::Group& l
       comms_.create_from_group(local, tag, nullptr, errhandler, session);
   if (!members) return members.error();
   Result<Ref<Comm>> united =
-      acquaint(**members, leader, remote != nullptr ? remote->member(remote_leader) : Identity{},
-               (*made)->id());
+      unite(**members, leader, [&] { return meet(remote->member(remote_leader), (*made)->id()); });
   if (united && info != nullptr) (*united)->set_info(info->duplicate());
   return united;
 }
 
-Result<Ref<Comm>> Connections::acquaint(Comm& local, int leader, const Identity& remote_leader,
-                                        const core::GlobalId& about) {
-  Result<std::vector<Member>> ours = gather(local, leader);
-  if (local.rank() != leader)
-    return unite(local, leader, std::move(ours), Error(ErrorClass::other, "not the leader"));
-  return unite(local, leader, std::move(ours), meet(remote_leader, about));
-}
-
-Result<Ref<Comm>> Connections::unite(Comm& local, int root, Result<std::vector<Member>> ours,
-                                     Result<Contact> contact) {
+Result<Ref<Comm>> Connections::unite(Comm& local, int root, const Reach& reach) {
+  Result<std::vector<Member>> ours = gather(local, root);
   if (local.rank() != root) {
     const Acquaintances::UnderWay under_way(acquaintances_);
     const Result<void> noticed = hear_notice(local, root);
@@ -305,6 +290,7 @@ Result<Ref<Comm>> Connections::unite(Comm& local, int root, Result<std::vector<M
     if (!noticed) return noticed.error();
     return comms_.connect(local, root, comm_ops::Bridge{});
   }
+  Result<Contact> contact = reach();
   Result<Bytes> theirs =
       contact ? swap_directories(contact->conversation, ours) : Result<Bytes>(contact.error());
   const Result<void> told = notify(local, theirs, contact ? &*contact : nullptr);

@@ -71,12 +71,9 @@ class Connections {
     Acquaintances::UnderWay under_way;
   };
 
-  /// LOCAL and a group of other jobs, of which only the leaders know each other. REMOTE_LEADER
-  /// matters at the leader; ABOUT is the same at all.
-  Result<Ref<Comm>> acquaint(Comm& local, int leader, const Identity& remote_leader,
-                             const core::GlobalId& about);
-  Result<Ref<Comm>> unite(Comm& local, int root, Result<std::vector<Member>> ours,
-                          Result<Contact> contact);
+  /// At the root: makes contact with that of the other group.
+  using Reach = std::function<Result<Contact>()>;
+  Result<Ref<Comm>> unite(Comm& local, int root, const Reach& reach);
   /// At the root: who is in LOCAL. Elsewhere: nobody; the root was told of this process.
   Result<std::vector<Member>> gather(Comm& local, int root);
   Result<Contact> await_call(std::string_view name, const Despair& despair);
