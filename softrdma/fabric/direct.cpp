@@ -1,5 +1,6 @@
 #include "softrdma/fabric/direct.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 
@@ -60,6 +61,35 @@ std::optional<std::uint64_t> address_on(const RegionCard& card, std::uint64_t ow
     return seen.memory + offset;
   });
 }
+
+/// A program that polls the last bytes of what is written finds all others in place.
+constexpr std::uint64_t tail_bytes = sizeof(std::uint64_t);
+
+/// The local side of a copy. The kernel copies piece by piece, each with instructions of its own,
+/// whose stores others see in that order; those of one piece they may see in any. (Remote pieces
+/// would do the same, but the kernel looks up the pages of each anew: 0.35 us of 1.8.)
+class LocalPieces {
+ public:
+  void add(std::span<std::byte> part) {
+    pieces_[count_++] = {reinterpret_cast<std::uint64_t>(part.data()), part.size()};
+  }
+  /// So that a piece begins at OFFSET.
+  void split_at(std::uint64_t offset) {
+    std::size_t i = 0;
+    for (; i < count_ && offset >= pieces_[i].bytes; ++i) offset -= pieces_[i].bytes;
+    if (i == count_ || offset == 0) return;
+    std::copy_backward(pieces_.begin() + i, pieces_.begin() + count_, pieces_.begin() + count_ + 1);
+    ++count_;
+    pieces_[i].bytes = offset;
+    pieces_[i + 1].address += offset;
+    pieces_[i + 1].bytes -= offset;
+  }
+  [[nodiscard]] std::span<const MemoryPiece> all() const { return {pieces_.data(), count_}; }
+
+ private:
+  std::array<MemoryPiece, memory::entries_max + 2> pieces_;  // a header's, and one that is split
+  std::size_t count_ = 0;
+};
 
 }  // namespace
 
@@ -137,24 +167,14 @@ std::optional<std::uint64_t> Direct::find(std::uint16_t seat, const qp::DirectCo
 }
 
 bool Direct::copy_at(std::uint16_t seat, std::uint64_t address, const qp::DirectCopy& what) {
-  std::array<MemoryPiece, memory::entries_max> local;
-  std::size_t count = 0;
-  for (const std::span<std::byte> part : what.local.all())
-    local[count++] = {reinterpret_cast<std::uint64_t>(part.data()), part.size()};
-  const auto here = std::span<const MemoryPiece>(local).first(count);
   const std::uint64_t bytes = what.remote.bytes;
-  std::int64_t copied;
-  if (what.is_write) {
-    // A program that polls the last bytes finds all others in place: pieces are filled in order.
-    constexpr std::uint64_t tail_bytes = sizeof(std::uint64_t);
-    const std::uint64_t first_bytes = bytes > tail_bytes ? bytes - tail_bytes : 0;
-    const std::array<MemoryPiece, 2> there{
-        {{address, first_bytes}, {address + first_bytes, bytes - first_bytes}}};
-    copied = hawser::platform::write_memory(neighbours_.process_of(seat), here, there);
-  } else {
-    const MemoryPiece there{address, bytes};
-    copied = hawser::platform::read_memory(neighbours_.process_of(seat), here, {&there, 1});
-  }
+  LocalPieces here;
+  for (const std::span<std::byte> part : what.local.all()) here.add(part);
+  if (what.is_write && bytes > tail_bytes) here.split_at(bytes - tail_bytes);
+  const MemoryPiece there{address, bytes};
+  const auto copy_memory =
+      what.is_write ? hawser::platform::write_memory : hawser::platform::read_memory;
+  const std::int64_t copied = copy_memory(neighbours_.process_of(seat), here.all(), {&there, 1});
   return copied == static_cast<std::int64_t>(bytes);
 }
 

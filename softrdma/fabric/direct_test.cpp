@@ -104,6 +104,33 @@ TEST_F(DirectTest, WritesAndReadsOfEveryLengthMoveMemory) {
   EXPECT_EQ(here_.direct.counters().copies, 7U);
 }
 
+TEST_F(DirectTest, WhoPollsTheLastBytesFindsAllOthersInPlace) {
+  constexpr std::uint8_t rounds = 200;
+  for (const std::uint32_t bytes : {9U, 16U, 56U, 64U, 1000U, 4096U}) {
+    std::ranges::fill(there_.ram, std::byte{0});
+    std::atomic<std::uint8_t> found = 0;
+    std::uint64_t wrong = 0;
+    std::thread reader([&] {
+      std::byte& last = there_.ram[bytes - 1];
+      for (std::uint8_t round = 1; round <= rounds; ++round) {
+        while (std::atomic_ref(last).load(std::memory_order_acquire) != std::byte{round})
+          std::this_thread::yield();
+        for (std::uint32_t i = 0; i < bytes; ++i)
+          if (std::atomic_ref(there_.ram[i]).load(std::memory_order_relaxed) != std::byte{round})
+            ++wrong;
+        found = round;
+      }
+    });
+    for (std::uint8_t round = 1; round <= rounds; ++round) {
+      std::ranges::fill(here_.ram, std::byte{round});
+      EXPECT_TRUE(write(0, bytes));
+      while (found != round) std::this_thread::yield();
+    }
+    reader.join();
+    EXPECT_EQ(wrong, 0U) << bytes;
+  }
+}
+
 TEST_F(DirectTest, WhatTheRegionDoesNotLetIsLeftToPackets) {
   EXPECT_FALSE(write(4096 - 63));
   EXPECT_FALSE(write(~std::uint64_t{0}));

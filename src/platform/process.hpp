@@ -41,8 +41,8 @@ std::uint64_t start_time(pid_t pid);
 std::int64_t read_memory(pid_t pid, std::span<const MemoryPiece> local,
                          std::span<const MemoryPiece> remote);
 
-/// The same the other way (process_vm_writev): the pieces of LOCAL into those of REMOTE. Pieces of
-/// REMOTE are filled one after the other.
+/// The same the other way (process_vm_writev): the pieces of LOCAL into those of REMOTE. A piece of
+/// either is copied before the next one.
 std::int64_t write_memory(pid_t pid, std::span<const MemoryPiece> local,
                           std::span<const MemoryPiece> remote);
 
