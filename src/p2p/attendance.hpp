@@ -59,6 +59,10 @@ class Attendance {
     call_back();
     return true;
   }
+  /// Where the program was when it last left something behind, and may go on computing; negative
+  /// before. A progress thread that is woken there waits for its turn, or takes the program's.
+  void note_program_core(int core) { program_core_.store(core, std::memory_order_relaxed); }
+  [[nodiscard]] int program_core() const { return program_core_.load(std::memory_order_relaxed); }
   /// Whatever the program does.
   void call_back() {
     calls_.fetch_add(1, std::memory_order_release);
@@ -95,7 +99,8 @@ class Attendance {
   std::atomic<std::uint32_t> inside_{0};  // threads of the program
   std::atomic<std::uint32_t> visits_{0};  // that have ended, wrapping
   std::atomic<std::uint32_t> aside_{0};   // progress threads
-  std::atomic<std::uint32_t> calls_{0};   // to come back, wrapping
+  std::atomic<int> program_core_{-1};
+  std::atomic<std::uint32_t> calls_{0};  // to come back, wrapping
 };
 
 }  // namespace hawser::p2p

@@ -4,6 +4,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "platform/thread.hpp"
+
 namespace hawser::p2p {
 
 namespace {
@@ -267,7 +269,9 @@ std::uint64_t Engine::deadline_ns() {
 }
 
 void Engine::attend(const std::atomic<bool>& is_dismissed, WakeBy by) {
+  platform::OtherCores cores;
   while (!is_dismissed.load(std::memory_order_acquire)) {
+    cores.avoid(attendance_.program_core());
     if (attendance_.is_program_inside()) {
       attendance_.step_aside();
     } else if (!progress(UserCode::deferred)) {
@@ -288,6 +292,7 @@ void Engine::attend_asleep(const std::atomic<bool>& is_dismissed, WakeBy by) {
 }
 
 void Engine::hand_over() {
+  attendance_.note_program_core(platform::current_core());
   // One that is asleep is woken by what comes.
   if (attendance_.is_program_inside() || attendance_.hand_over()) return;
   bool has_work = false;

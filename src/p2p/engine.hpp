@@ -94,10 +94,14 @@ class Engine {
   /// spins and sleeps in between. DONE must depend only on what progress() or another thread inside
   /// this Engine changes.
   template <class Done>
-  void wait_until(Done&& done);
+  void wait_until(Done&& done) {
+    wait_until(done, Patience(waiter_));
+  }
   /// Until REQUEST is complete or interrupted, which only a receive from any source can be.
   void wait(const Request& request) {
-    wait_until([&] { return request.is_complete() || request.is_interrupted(); });
+    // A send that is not complete waits for the receiver to fetch it.
+    wait_until([&] { return request.is_complete() || request.is_interrupted(); },
+               Patience(waiter_, /*wants_peer=*/request.kind() == core::RequestKind::send));
   }
   /// A receive that a blocking call waits for: until it is complete, or was given up because a
   /// process has died that might have been the sender.
@@ -162,6 +166,8 @@ class Engine {
   static constexpr std::uint64_t attendant_sleep_ns_max = 2'000'000;
 
   bool progress(UserCode user_code);
+  template <class Done>
+  void wait_until(Done&& done, Patience patience);
   /// Until there is something to do, or the program is inside.
   void attend_asleep(const std::atomic<bool>& is_dismissed, WakeBy by);
   /// Progress threads take over if REQUEST is not complete.
@@ -236,9 +242,8 @@ inline bool Engine::sends_short(const ConstBuffer& buffer, const Envelope& envel
 }
 
 template <class Done>
-void Engine::wait_until(Done&& done) {
+void Engine::wait_until(Done&& done, Patience patience) {
   Attendance::Visit visit(attendance_);
-  Patience patience(waiter_);
   while (!done()) {
     if (progress()) {
       patience.renew();

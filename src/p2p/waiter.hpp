@@ -21,6 +21,7 @@ struct WaitPolicy {
   /// Ranks on this host outnumber its cores: a waiting rank stands in another's way.
   bool oversubscribed = false;
   std::uint64_t spin_ns = 0;    // of polling, where cores are free
+  bool shares_cores = false;    // with progress threads, which may want them meanwhile
   std::uint32_t yields = 0;     // rounds in which others may run first, where they are not,
   std::uint64_t yield_ns = 0;   // and this long at least: without others a round is over at once
   bool sleeps_at_once = false;  // none of these: who waits sleeps
@@ -42,6 +43,8 @@ class Waiter {
   [[nodiscard]] virtual std::uint64_t now_ns() const = 0;
   /// Between two rounds of progress: a pause of the processor, or others' turn on it.
   virtual void relax() = 0;
+  /// Others' turn on the processor, whatever the policy says.
+  virtual void give_way() { relax(); }
   /// The ticket that sleep() wants: several threads of a process may wait at a time.
   virtual std::uint32_t prepare() = 0;
   /// At most until now_ns() is DEADLINE_NS (never_ns: no limit); perhaps less.
@@ -59,7 +62,9 @@ class Waiter {
 /// One wait's decisions between rounds of progress that found nothing.
 class Patience {
  public:
-  explicit Patience(Waiter& waiter) : waiter_(waiter) {}
+  /// WANTS_PEER: what is waited for is a peer's doing, perhaps its progress thread's.
+  explicit Patience(Waiter& waiter, bool wants_peer = false)
+      : waiter_(waiter), gives_way_(wants_peer && waiter.policy().shares_cores) {}
 
   /// Something moved: the time that this wait stays awake begins anew.
   void renew() {
@@ -80,7 +85,10 @@ class Patience {
     // a while gains by it: with rounds in a row the processor has begun many by guess when at last
     // something comes, and has to take all of them back. The clock costs as much again.
     if (rounds_ >= rounds_without_pause) waiter_.relax();
-    return rounds_ % rounds_per_clock_look != 0 || is_in_time(policy.spin_ns);
+    if (rounds_ % rounds_per_clock_look != 0) return true;
+    // A peer that is awake has answered by then.
+    if (gives_way_ && !is_in_time(policy.spin_ns / 2)) waiter_.give_way();
+    return is_in_time(policy.spin_ns);
   }
 
  private:
@@ -94,6 +102,7 @@ class Patience {
   }
 
   Waiter& waiter_;
+  const bool gives_way_;
   std::uint32_t rounds_ = 0;  // in a row that found nothing
   std::uint64_t idle_since_ns_ = 0;
 };

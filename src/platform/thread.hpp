@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <thread>
@@ -23,5 +24,28 @@ std::thread quiet_thread(Body&& body) {
 
 /// What tools (top, gdb) call the calling thread: at most 15 characters.
 inline void name_this_thread(const char* name) { ::pthread_setname_np(::pthread_self(), name); }
+
+/// The core that the calling thread runs on at the moment; negative if that is not to be had.
+inline int current_core() { return ::sched_getcpu(); }
+
+/// Keeps the thread that makes it off one core at a time, if there are others that it may run on:
+/// those that it was given when it made this.
+class OtherCores {
+ public:
+  OtherCores() : is_told_(::sched_getaffinity(0, sizeof(given_), &given_) == 0) {}
+  /// A negative CORE: off none.
+  void avoid(int core) {
+    if (core == avoided_ || !is_told_) return;
+    avoided_ = core;
+    cpu_set_t others = given_;
+    if (core >= 0 && core < CPU_SETSIZE) CPU_CLR(core, &others);
+    if (CPU_COUNT(&others) > 0) ::sched_setaffinity(0, sizeof(others), &others);
+  }
+
+ private:
+  cpu_set_t given_{};
+  const bool is_told_;
+  int avoided_ = -1;
+};
 
 }  // namespace hawser::platform

@@ -27,11 +27,12 @@ class HostWaiter final : public Waiter {
   [[nodiscard]] std::uint64_t now_ns() const override { return platform::monotonic_ns(); }
   void relax() override {
     if (policy().oversubscribed) {
-      platform::yield_cpu();
+      give_way();
     } else {
       platform::cpu_relax();
     }
   }
+  void give_way() override { platform::yield_cpu(); }
   std::uint32_t prepare() override { return sleeper_.announce(); }
   void sleep(std::uint32_t ticket, std::uint64_t deadline_ns, WakeBy by) override {
     sleeps_.fetch_add(1, std::memory_order_relaxed);

@@ -1,0 +1,61 @@
+#include "platform/thread.hpp"
+
+#include <gtest/gtest.h>
+
+#include "platform/process.hpp"
+
+namespace hawser::platform {
+namespace {
+
+/// What BODY returns, in a thread whose cores are nobody else's business.
+template <class Body>
+CoreSet in_thread(Body&& body) {
+  CoreSet cores;
+  quiet_thread([&] { cores = body(); }).join();
+  return cores;
+}
+
+TEST(OtherCores, KeepTheThreadOffOneCoreAtATime) {
+  const CoreSet all = usable_core_set();
+  if (all.count() < 2) GTEST_SKIP() << "needs two cores";
+  int first = 0;
+  while (!all[static_cast<std::size_t>(first)]) ++first;
+  for (int core = first; core < static_cast<int>(all.size()); ++core) {
+    if (!all[static_cast<std::size_t>(core)]) continue;
+    const CoreSet kept = in_thread([&] {
+      OtherCores cores;
+      cores.avoid(first);
+      cores.avoid(core);
+      EXPECT_NE(current_core(), core);
+      return usable_core_set();
+    });
+    CoreSet expected = all;
+    expected.reset(static_cast<std::size_t>(core));
+    EXPECT_EQ(kept, expected);
+  }
+  const CoreSet again = in_thread([&] {
+    OtherCores cores;
+    cores.avoid(first);
+    cores.avoid(-1);
+    return usable_core_set();
+  });
+  EXPECT_EQ(again, all);
+}
+
+TEST(OtherCores, AThreadWithOneCoreKeepsIt) {
+  const CoreSet kept = in_thread([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    const int core = current_core();
+    CPU_SET(core, &one);
+    EXPECT_EQ(::sched_setaffinity(0, sizeof(one), &one), 0);
+    OtherCores cores;
+    cores.avoid(core);
+    EXPECT_EQ(current_core(), core);
+    return usable_core_set();
+  });
+  EXPECT_EQ(kept.count(), 1U);
+}
+
+}  // namespace
+}  // namespace hawser::platform
