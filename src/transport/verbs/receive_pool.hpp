@@ -15,7 +15,7 @@ namespace hawser::transport::verbs {
 
 struct ReceivePool {
   static constexpr std::size_t buffers_per_slab = 16;
-  /// Tags of pools that share a completion queue are below this.
+  /// Tags of pools are below this.
   static constexpr std::uint64_t tags = memory::BufferPool::alignment;
 
   /// Of at most BUFFERS_MAX buffers of BYTES. WHICH: see `tag`.

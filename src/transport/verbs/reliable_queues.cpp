@@ -36,10 +36,16 @@ Result<std::unique_ptr<ReliableQueues>> ReliableQueues::open(const Port& port,
     return ibv_create_cq(port.context.get(), std::min(completions_at_first, limits.max_cqe),
                          nullptr, told_by, 0);
   };
-  queues->completions_.reset(make_queue(channel));
-  if (departures != nullptr) queues->departures_.reset(make_queue(departures));
-  if (!queues->completions_ || (departures != nullptr && !queues->departures_))
-    return refusal("a completion queue");
+  bool has_all = true;
+  for (CompletionQueue& completions : queues->completions_) {
+    completions.reset(make_queue(channel));
+    has_all &= completions != nullptr;
+  }
+  if (departures != nullptr) {
+    queues->departures_.reset(make_queue(departures));
+    has_all &= queues->departures_ != nullptr;
+  }
+  if (!has_all) return refusal("a completion queue");
   return queues;
 }
 
@@ -83,8 +89,8 @@ PeerReceives::Credits ReliableQueues::credits_of(std::size_t priority) const {
 QueuePair ReliableQueues::make_queue_pair(std::size_t priority) {
   if (!open_shared()) return nullptr;
   ibv_qp_init_attr wanted{};
-  wanted.send_cq = departures_ ? departures_.get() : completions_.get();
-  wanted.recv_cq = completions_.get();
+  wanted.recv_cq = completions_[priority].get();
+  wanted.send_cq = departures_ ? departures_.get() : wanted.recv_cq;
   wanted.srq = settings_.srq ? shared_[priority]->queue() : nullptr;
   wanted.cap = {.max_send_wr = static_cast<std::uint32_t>(settings_.rc_queue_depth),
                 .max_recv_wr = 0,
@@ -125,8 +131,8 @@ void ReliableQueues::fit_to_connections() {
   const std::size_t connections = (entries_.size() + 1) / 2;
   idle_polls_ = 0;
   if (!settings_.srq) {
-    fit_completions(connections * (PeerReceives::requests_max(credits_of(Connection::high)) +
-                                   PeerReceives::requests_max(credits_of(Connection::low))));
+    for (std::size_t priority = 0; priority < priorities; ++priority)
+      fit_completions(priority, connections * PeerReceives::requests_max(credits_of(priority)));
     return;
   }
   if (connections == 0) return;  // the next one may want them soon
@@ -134,26 +140,24 @@ void ReliableQueues::fit_to_connections() {
   const std::array<std::size_t, priorities> wanted = {
       std::max(buffers, connections * window_min[0]),
       std::max(buffers / short_per_long, connections * window_min[1])};
-  std::size_t receives = 0;
   for (std::size_t priority = 0; priority < priorities; ++priority) {
     ReceiveBuffers& waiting = shared_[priority]->buffers();
     waiting.set_target(std::min(wanted[priority], buffers_max_));
-    receives += waiting.target();
+    fit_completions(priority, waiting.target());
   }
   is_watched_ = false;
-  fit_completions(receives);
 }
 
 /// All that may be reported, should nobody look for long: of RECEIVES and of what is sent.
-void ReliableQueues::fit_completions(std::size_t receives) {
-  const std::size_t reports =
-      receives + entries_.size() * static_cast<std::size_t>(settings_.rc_queue_depth);
-  const int wanted =
-      static_cast<int>(std::min(reports, static_cast<std::size_t>(completions_max_)));
-  for (ibv_cq* queue : {completions_.get(), departures_.get()}) {
-    if (queue != nullptr && wanted > queue->cqe)
-      ibv_resize_cq(queue, std::min(2 * wanted, completions_max_));
-  }
+void ReliableQueues::fit_completions(std::size_t priority, std::size_t receives) {
+  const auto fit = [&](ibv_cq* queue, std::size_t reports) {
+    const int wanted =
+        static_cast<int>(std::min(reports, static_cast<std::size_t>(completions_max_)));
+    if (wanted > queue->cqe) ibv_resize_cq(queue, std::min(2 * wanted, completions_max_));
+  };
+  const std::size_t sent = entries_.size() * static_cast<std::size_t>(settings_.rc_queue_depth);
+  fit(completions_[priority].get(), receives + sent);
+  if (departures_) fit(departures_.get(), sent);
 }
 
 std::uint32_t ReliableQueues::window(std::uint32_t queue_pair) {
@@ -178,11 +182,17 @@ bool ReliableQueues::poll() {
 }
 
 int ReliableQueues::poll_some() {
-  const int count = poll_some(*completions_);
-  full_polls_ = count == completions_per_poll_max ? full_polls_ + 1 : 0;
+  int count = 0;
+  bool is_full = false;
+  for (ibv_cq* const queue : completion_queues()) {
+    const int found = queue == nullptr ? 0 : poll_some(*queue);
+    is_full |= found == completions_per_poll_max;
+    count += found;
+  }
+  full_polls_ = is_full ? full_polls_ + 1 : 0;
   if (count == 0 && !is_watched_) [[unlikely]]
     watch();
-  return departures_ ? count + poll_some(*departures_) : count;
+  return count;
 }
 
 int ReliableQueues::poll_some(ibv_cq& queue) {
@@ -196,7 +206,9 @@ int ReliableQueues::poll_some(ibv_cq& queue) {
 }
 
 void ReliableQueues::poll_all() {
-  const int entries = std::max(completions_->cqe, departures_ ? departures_->cqe : 0);
+  int entries = 0;
+  for (const ibv_cq* const queue : completion_queues())
+    if (queue != nullptr) entries = std::max(entries, queue->cqe);
   const int polls_max = entries / completions_per_poll_max + 1;
   for (int i = 0; i < polls_max && poll_some() > 0; ++i) {
   }
@@ -254,8 +266,8 @@ void ReliableQueues::on_event(const ibv_async_event& event) {
 
 void ReliableQueues::arm() {
   if (entries_.empty()) return;
-  ibv_req_notify_cq(completions_.get(), 0);
-  if (departures_) ibv_req_notify_cq(departures_.get(), 0);
+  for (ibv_cq* const queue : completion_queues())
+    if (queue != nullptr) ibv_req_notify_cq(queue, 0);
 }
 
 }  // namespace hawser::transport::verbs

@@ -1,5 +1,5 @@
-// ReliableQueues: what all connections of this process share: the buffers in which frames arrive,
-// one set per priority, and the queue that says what has come and what has left. Made when the
+// ReliableQueues: what all connections of this process share, one of each per priority: the buffers
+// in which frames arrive, and the queue that says what has come and what has left. Made when the
 // first connection is.
 //
 // Shared receive queues (verbs.srq=on) grow with the number of connections: the buffers by its
@@ -7,8 +7,8 @@
 // windows to the peers, so that they never send what finds no buffer. Otherwise each queue pair has
 // buffers of its own (PeerReceives), out of the same pools.
 //
-// One completion queue for all: a process that has slept would leave the others armed, for which
-// adapters pay. Where one thread waits for what comes and another for what has left, there are two.
+// Where one thread waits for what comes and another for what has left, a third completion queue
+// says what has left.
 //
 // Buffers are posted anew as their frames are polled, a few at a time, so that other work has its
 // turn. A process that calls seldom and for short would fall behind: its adapter reports when few
@@ -120,18 +120,21 @@ class ReliableQueues {
   /// As many completions as one call for each queue brings; how many those are.
   int poll_some();
   int poll_some(ibv_cq& queue);
+  [[nodiscard]] std::array<ibv_cq*, 3> completion_queues() const {
+    return {completions_[0].get(), completions_[1].get(), departures_.get()};
+  }
   void on_completion(const ibv_wc& completion);
   void repost();
   void watch();
   void fit_to_connections();
-  void fit_completions(std::size_t receives);
+  void fit_completions(std::size_t priority, std::size_t receives);
 
   const Port& port_;
   const Settings& settings_;
   const std::size_t buffers_max_;  // of one queue
   std::array<ReceivePool, priorities> pools_;
   std::array<std::unique_ptr<SharedReceives>, priorities> shared_;  // null where nothing is shared
-  CompletionQueue completions_;
+  std::array<CompletionQueue, priorities> completions_;
   CompletionQueue departures_;                        // null: they are among completions_
   std::unordered_map<std::uint32_t, Entry> entries_;  // by queue pair: two for each connection
   std::vector<PeerReceives*> touched_;                // something came since repost()
