@@ -68,8 +68,7 @@ void MatchEngine::store(UnexpectedMessage& message, const MatchKey& key) {
   youngest_ = &message;
 }
 
-UnexpectedMessage* MatchEngine::find_unexpected(const MatchKey& key) {
-  if (oldest_ == nullptr) return nullptr;
+UnexpectedMessage* MatchEngine::look_up_unexpected(const MatchKey& key) {
   const unsigned pattern = pattern_of(key);
   if (!indexed_[pattern]) index_pattern(pattern);
   const MatchNode* node = unexpected_[pattern].front(key);

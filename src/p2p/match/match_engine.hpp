@@ -63,7 +63,9 @@ class MatchEngine {
 
   void store(UnexpectedMessage& message, const MatchKey& key);
   /// The oldest unexpected message that KEY (which may have wildcards) matches, or null.
-  UnexpectedMessage* find_unexpected(const MatchKey& key);
+  UnexpectedMessage* find_unexpected(const MatchKey& key) {
+    return oldest_ == nullptr ? nullptr : look_up_unexpected(key);
+  }
   void remove(UnexpectedMessage& message);
 
   /// The message that has waited longest, or null.
@@ -74,6 +76,7 @@ class MatchEngine {
  private:
   static constexpr unsigned pattern_count = 4;
   PostedReceive* match_with_wildcards(const MatchKey& key);
+  UnexpectedMessage* look_up_unexpected(const MatchKey& key);
   void index_pattern(unsigned pattern);
   void add_to_index(UnexpectedMessage& message, unsigned pattern);
 

@@ -29,6 +29,7 @@
 #include "p2p/protocol/active_messages.hpp"
 #include "p2p/protocol/protocols.hpp"
 #include "p2p/protocol/requests.hpp"
+#include "p2p/protocol/stored_message.hpp"
 #include "p2p/protocol/stripes.hpp"
 #include "p2p/protocol/wire.hpp"
 
@@ -124,20 +125,13 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   [[nodiscard]] std::size_t unexpected_now() const { return match_.unexpected_count(); }
 
  private:
-  /// A message that came before its receive, with its payload.
-  struct Stored : UnexpectedMessage {
-    channel::Endpoint* from;
-    wire::RendezvousHeader rendezvous;
-    wire::FrameClass frame_class;
-    std::vector<std::byte> payload;  // grows while a stream comes in
-  };
   class ProbedMessage;
   /// A stream that is coming in, to one of the two.
   struct Stream {
     channel::Endpoint* from;
     std::uint64_t token;  // the sender's
     ReceiveRequest* request;
-    Stored* stored;
+    StoredMessage* stored;
   };
 
   /// Gives up the backend's reference.
@@ -199,6 +193,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   template <channel::ChannelKind kind>
   Taken take_from(channel::Endpoint& from, const Buffer& buffer, std::uint64_t capacity,
                   const Envelope& envelope, Status* status);
+  [[gnu::noinline]] Taken take_stored(StoredMessage& message, const Buffer& buffer,
+                                      std::uint64_t capacity, Status* status);
   [[gnu::noinline]] Taken take_from_fast_path(channel::Endpoint& from, const Buffer& buffer,
                                               std::uint64_t capacity, const Envelope& envelope,
                                               Status* status);
@@ -215,10 +211,11 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void deliver(ReceiveRequest& request, channel::Endpoint& from, const MatchKey& key,
                const wire::RendezvousHeader& rendezvous, wire::FrameClass frame_class,
                std::span<const std::byte> payload);
-  void deliver_stored(ReceiveRequest& request, Stored& message);
-  void drop_stored(Stored& message);
+  void store(std::unique_ptr<StoredMessage> message, channel::Endpoint& from, const MatchKey& key);
+  void deliver_stored(ReceiveRequest& request, StoredMessage& message);
+  void drop_stored(StoredMessage& message);
   void give_up(ReceiveRequest& posted, base::Error error);
-  void forget_stream(const Stored& message);
+  void forget_stream(const StoredMessage& message);
   void return_credit(channel::Endpoint& from, std::size_t payload_bytes);
 
   // failures.cpp
@@ -246,7 +243,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void judge(ReceiveRequest& posted);
   void judge_posted();
   void note_departure(const Departure& departure);
-  void refuse_stored(Stored& message);
+  void refuse_stored(StoredMessage& message);
   void refuse(channel::Endpoint& from, wire::FrameClass frame_class,
               const wire::RendezvousHeader& rendezvous, std::size_t payload_bytes);
   [[nodiscard]] bool is_refused(const MatchKey& key) const {
@@ -429,6 +426,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   /// number twice, so that they are kept for good; at most refused_max of them, the smallest
   /// (oldest) are forgotten.
   std::vector<std::uint32_t> refused_;
+  StoredMessages stored_messages_;
 };
 
 }  // namespace hawser::p2p

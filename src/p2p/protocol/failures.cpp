@@ -158,18 +158,18 @@ void ChannelBackend::refuse(std::span<const std::uint32_t> contexts, Refusal wha
   if (refused_.size() > refused_max)
     refused_.erase(refused_.begin(), refused_.end() - static_cast<std::ptrdiff_t>(refused_max));
   judge_posted();
-  std::vector<Stored*> refused;
+  std::vector<StoredMessage*> refused;
   match_.for_each_unexpected([&](UnexpectedMessage& message) {
-    if (is_refused(message.node.key)) refused.push_back(static_cast<Stored*>(&message));
+    if (is_refused(message.node.key)) refused.push_back(static_cast<StoredMessage*>(&message));
   });
-  for (Stored* const message : refused) {
+  for (StoredMessage* const message : refused) {
     refuse_stored(*message);
     drop_stored(*message);
   }
 }
 
-void ChannelBackend::refuse_stored(Stored& message) {
-  refuse(*message.from, message.frame_class, message.rendezvous, message.payload.size());
+void ChannelBackend::refuse_stored(StoredMessage& message) {
+  refuse(*message.from, message.frame_class, message.rendezvous, message.payload().size());
   forget_stream(message);
 }
 

@@ -33,18 +33,18 @@ Status status_of(const MatchKey& key, std::uint64_t bytes) {
 /// its data goes with it.
 class ChannelBackend::ProbedMessage final : public Message {
  public:
-  ProbedMessage(ChannelBackend& backend, Ref<Comm> comm, std::unique_ptr<Stored> stored)
-      : Message(std::move(comm), status_of(stored->node.key, stored->rendezvous.total)),
+  ProbedMessage(ChannelBackend& backend, Ref<Comm> comm, std::unique_ptr<StoredMessage> stored)
+      : Message(std::move(comm), status_of(stored->node.key, stored->total_bytes())),
         backend_(backend),
         stored_(std::move(stored)) {}
-  std::unique_ptr<Stored> take() { return std::move(stored_); }
+  std::unique_ptr<StoredMessage> take() { return std::move(stored_); }
 
  private:
   ~ProbedMessage() override {
     if (stored_) backend_.forget_stream(*stored_);
   }
   ChannelBackend& backend_;
-  std::unique_ptr<Stored> stored_;
+  std::unique_ptr<StoredMessage> stored_;
 };
 
 /// REQUEST matches a message of TOTAL bytes, of which PAYLOAD has come.
@@ -61,10 +61,6 @@ void ChannelBackend::deliver(ReceiveRequest& request, Endpoint& from, const Matc
                              const wire::RendezvousHeader& rendezvous, FrameClass frame_class,
                              std::span<const std::byte> payload) {
   deliver_first(request, from, key, rendezvous.total, payload);
-  if (frame_class == FrameClass::eager) {
-    request.finish();
-    return;
-  }
   request.set_interrupted(false);  // it has a sender
   request.peer_token = rendezvous.token;
   if (frame_class == FrameClass::stream) {
@@ -92,7 +88,8 @@ template <ChannelKind kind>
                                                               const Envelope& envelope,
                                                               Status* status) {
   const MatchKey wanted = key_for(envelope);
-  if (match_.find_unexpected(wanted) != nullptr) return Taken::no;
+  if (UnexpectedMessage* found = match_.find_unexpected(wanted); found != nullptr) [[unlikely]]
+    return take_stored(static_cast<StoredMessage&>(*found), buffer, capacity, status);
   if (capacity > bytes_in_a_line) from.link().expect(kind, wire::eager_overhead + capacity);
   const std::span<const std::byte> frame = from.front(kind);
   if (frame.empty()) return Taken::nothing;
@@ -109,6 +106,21 @@ template <ChannelKind kind>
   from.count_received(kind, bytes);
   from.pop(kind);
   if (bytes > free_payload_bytes) return_credit(from, bytes);
+  return Taken::message;
+}
+
+/// One that is whole and fits; anything else goes the long way.
+Taken ChannelBackend::take_stored(StoredMessage& message, const Buffer& buffer,
+                                  std::uint64_t capacity, Status* status) {
+  if (message.frame_class != FrameClass::eager) return Taken::no;
+  const std::span<const std::byte> payload = message.payload();
+  if (payload.size() > capacity) return Taken::no;
+  match_.remove(message);
+  unpack_frame(*message.from, buffer, 0, payload.data(), payload.size());
+  *status = status_of(message.node.key, payload.size());
+  if (payload.size() > free_payload_bytes) return_credit(*message.from, payload.size());
+  ledger_.refund(memory::Account::unexpected, message.kept_bytes());
+  stored_messages_.give_back(std::unique_ptr<StoredMessage>(&message));
   return Taken::message;
 }
 
@@ -143,8 +155,9 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
   const MatchKey key = key_for(envelope);
   if (UnexpectedMessage* found = match_.find_unexpected(key); found != nullptr) {
     match_.remove(*found);
-    const std::unique_ptr<Stored> message(static_cast<Stored*>(found));
+    std::unique_ptr<StoredMessage> message(static_cast<StoredMessage*>(found));
     deliver_stored(request, *message);
+    stored_messages_.give_back(std::move(message));
     return request;
   }
   // A store to memory that no cache holds would keep back our next message behind it.
@@ -199,8 +212,8 @@ Result<bool> ChannelBackend::iprobe(const Envelope& envelope, Status* status) {
     note_probe(*envelope.comm, envelope.peer);
     return false;
   }
-  const auto& message = static_cast<const Stored&>(*found);
-  if (status != nullptr) *status = status_of(message.node.key, message.rendezvous.total);
+  const auto& message = static_cast<const StoredMessage&>(*found);
+  if (status != nullptr) *status = status_of(message.node.key, message.total_bytes());
   return true;
 }
 
@@ -210,13 +223,13 @@ Result<Ref<Message>> ChannelBackend::improbe(const Envelope& envelope) {
   if (!*found) return Ref<Message>();
   UnexpectedMessage* message = match_.find_unexpected(key_for(envelope));
   match_.remove(*message);
-  return Ref<Message>(
-      base::make_ref<ProbedMessage>(*this, Ref<Comm>::share(envelope.comm),
-                                    std::unique_ptr<Stored>(static_cast<Stored*>(message))));
+  return Ref<Message>(base::make_ref<ProbedMessage>(
+      *this, Ref<Comm>::share(envelope.comm),
+      std::unique_ptr<StoredMessage>(static_cast<StoredMessage*>(message))));
 }
 
 Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> message) {
-  const std::unique_ptr<Stored> stored = static_cast<ProbedMessage&>(*message).take();
+  const std::unique_ptr<StoredMessage> stored = static_cast<ProbedMessage&>(*message).take();
   if (!stored)
     return base::Error(base::ErrorClass::request, "the message has been received already");
   if (Trouble trouble = trouble_of(message->comm(), Traffic::point_to_point)) [[unlikely]] {
@@ -333,7 +346,14 @@ void ChannelBackend::on_other_frame(Endpoint& from, ChannelKind kind, FrameClass
 
 void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
                                       const wire::EagerArrival& arrival) {
-  store_unexpected(from, key, wire::to_arrival(arrival));
+  if (is_refused(key)) [[unlikely]] {
+    refuse(from, FrameClass::eager, {}, arrival.payload.size());
+    return;
+  }
+  std::unique_ptr<StoredMessage> message = stored_messages_.take();
+  message->frame_class = FrameClass::eager;
+  message->keep(arrival.payload, 0);
+  store(std::move(message), from, key);
 }
 
 void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
@@ -342,27 +362,37 @@ void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
     refuse(from, arrival.frame_class, arrival.rendezvous, arrival.payload.size());
     return;
   }
-  auto message = std::make_unique<Stored>();
-  message->from = &from;
-  message->rendezvous = arrival.rendezvous;
+  std::unique_ptr<StoredMessage> message = stored_messages_.take();
+  const bool is_stream = arrival.frame_class == FrameClass::stream;
+  const std::uint64_t more = is_stream ? arrival.rendezvous.total - arrival.payload.size() : 0;
   message->frame_class = arrival.frame_class;
-  message->payload.reserve(static_cast<std::size_t>(
-      arrival.frame_class == FrameClass::stream ? arrival.rendezvous.total : 0));
-  message->payload.assign(arrival.payload.begin(), arrival.payload.end());
-  if (arrival.frame_class == FrameClass::stream)
-    streams_.push_back({&from, arrival.rendezvous.token, nullptr, message.get()});
-  ledger_.charge(memory::Account::unexpected, sizeof(Stored) + arrival.payload.size());
+  message->rendezvous = arrival.rendezvous;
+  message->keep(arrival.payload, static_cast<std::size_t>(more));
+  if (is_stream) streams_.push_back({&from, arrival.rendezvous.token, nullptr, message.get()});
+  store(std::move(message), from, key);
+}
+
+void ChannelBackend::store(std::unique_ptr<StoredMessage> message, Endpoint& from,
+                           const MatchKey& key) {
+  message->from = &from;
+  ledger_.charge(memory::Account::unexpected, message->kept_bytes());
   ++unexpected_messages_;
   match_.store(*message.release(), key);
 }
 
-void ChannelBackend::deliver_stored(ReceiveRequest& request, Stored& message) {
-  ledger_.refund(memory::Account::unexpected, sizeof(Stored) + message.payload.size());
+void ChannelBackend::deliver_stored(ReceiveRequest& request, StoredMessage& message) {
+  ledger_.refund(memory::Account::unexpected, message.kept_bytes());
+  if (message.frame_class == FrameClass::eager) {
+    const std::span<const std::byte> payload = message.payload();
+    deliver_first(request, *message.from, message.node.key, payload.size(), payload);
+    request.finish();
+    return;
+  }
   deliver(request, *message.from, message.node.key, message.rendezvous, message.frame_class,
-          message.payload);
+          message.payload());
 }
 
-void ChannelBackend::forget_stream(const Stored& message) {
+void ChannelBackend::forget_stream(const StoredMessage& message) {
   std::erase_if(streams_, [&](const Stream& stream) { return stream.stored == &message; });
 }
 

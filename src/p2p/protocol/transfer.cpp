@@ -21,7 +21,8 @@ ChannelBackend::ChannelBackend(channel::EndpointTable& endpoints, memory::Ledger
       send_pool_(ledger),
       receive_pool_(ledger),
       flipper_(endpoints.flip_one_in()),
-      active_(endpoints) {
+      active_(endpoints),
+      stored_messages_(ledger) {
   endpoints_.set_handler(*this);
 }
 
@@ -30,14 +31,14 @@ ChannelBackend::~ChannelBackend() {
   transfers_.for_each([](const Transfer& transfer) { delete &transfer; });
   // Messages that nobody received; a program that finalises with such is legal in the world model
   // only if they were cancelled, but their memory is ours in any case.
-  while (match_.unexpected_count() > 0) drop_stored(static_cast<Stored&>(*match_.oldest()));
+  while (match_.unexpected_count() > 0) drop_stored(static_cast<StoredMessage&>(*match_.oldest()));
 }
 
-void ChannelBackend::drop_stored(Stored& message) {
+void ChannelBackend::drop_stored(StoredMessage& message) {
   forget_stream(message);
   match_.remove(message);
-  ledger_.refund(memory::Account::unexpected, sizeof(Stored) + message.payload.size());
-  delete &message;
+  ledger_.refund(memory::Account::unexpected, message.kept_bytes());
+  stored_messages_.give_back(std::unique_ptr<StoredMessage>(&message));
 }
 
 void ChannelBackend::set_threaded(bool threaded) {
@@ -254,10 +255,10 @@ void ChannelBackend::on_stream_data(Endpoint& from, std::span<const std::byte> b
   if (!header) return;
   const auto stream = find_stream(from, header->sender_token);
   if (stream == streams_.end()) return;
-  if (Stored* stored = stream->stored) {
-    const std::uint64_t missing = stored->rendezvous.total - stored->payload.size();
+  if (StoredMessage* stored = stream->stored) {
+    const std::uint64_t missing = stored->rendezvous.total - stored->payload().size();
     if (body.size() > missing) return;
-    stored->payload.insert(stored->payload.end(), body.begin(), body.end());
+    stored->append(body);
     ledger_.charge(memory::Account::unexpected, body.size());
     if (body.size() == missing) streams_.erase(stream);
     return;
@@ -308,12 +309,12 @@ void ChannelBackend::on_lost(Endpoint& endpoint) {
 
 /// Nobody has a communicator any more for what of it was never received.
 void ChannelBackend::on_forgotten(Endpoint& endpoint) {
-  std::vector<Stored*> stored;
+  std::vector<StoredMessage*> stored;
   match_.for_each_unexpected([&](UnexpectedMessage& message) {
-    auto& each = static_cast<Stored&>(message);
+    auto& each = static_cast<StoredMessage&>(message);
     if (each.from == &endpoint) stored.push_back(&each);
   });
-  for (Stored* const message : stored) drop_stored(*message);
+  for (StoredMessage* const message : stored) drop_stored(*message);
   std::erase(lost_, &endpoint);
   if (last_stream_to_ == &endpoint) last_stream_to_ = nullptr;
   if (comms_ != nullptr) comms_->forget_failure(endpoint.identity());

@@ -222,20 +222,13 @@ struct EagerArrival {
   return EagerArrival{*match, body};
 }
 
-/// A frame that is matched, checked.
+/// A frame that is matched, and not eager, checked.
 struct Arrival {
-  FrameClass frame_class = FrameClass::eager;  // eager, rendezvous or stream
+  FrameClass frame_class = FrameClass::rendezvous;  // or stream
   MatchHeader match{};
-  RendezvousHeader rendezvous{};  // total = payload bytes if the frame is eager
+  RendezvousHeader rendezvous{};
   std::span<const std::byte> payload;
 };
-inline Arrival to_arrival(const EagerArrival& eager) {
-  Arrival arrival;
-  arrival.match = eager.match;
-  arrival.rendezvous.total = eager.payload.size();
-  arrival.payload = eager.payload;
-  return arrival;
-}
 /// FRAME_CLASS: rendezvous or stream. Nothing if the frame is malformed.
 inline std::optional<Arrival> parse_arrival(FrameClass frame_class,
                                             std::span<const std::byte> body) {

@@ -52,11 +52,6 @@ TEST(ParseEager, TakesAWholeFrame) {
   ASSERT_TRUE(eager);
   EXPECT_EQ(eager->match.tag, 9);
   EXPECT_EQ(eager->payload.size(), 5U);
-  const Arrival arrival = to_arrival(*eager);
-  EXPECT_EQ(arrival.frame_class, FrameClass::eager);
-  EXPECT_EQ(arrival.match.tag, 9);
-  EXPECT_EQ(arrival.rendezvous.total, 5U);
-  EXPECT_EQ(arrival.payload.data(), eager->payload.data());
 }
 
 TEST(ParseEager, RefusesLengthsThatDoNotAgree) {
