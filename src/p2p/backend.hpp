@@ -52,6 +52,10 @@ struct ConstBuffer {
   Datatype* type = nullptr;
 };
 
+/// Of the data, packed.
+inline Count bytes_of(const Buffer& buffer) { return buffer.count * buffer.type->size(); }
+inline Count bytes_of(const ConstBuffer& buffer) { return buffer.count * buffer.type->size(); }
+
 /// The reference that an operation takes: none to predefined types, which outlive operations.
 inline Ref<Datatype> hold(Datatype& type) {
   return type.is_predefined() ? Ref<Datatype>() : Ref<Datatype>::share(&type);

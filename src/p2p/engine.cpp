@@ -144,7 +144,7 @@ bool Engine::receives_at_once(const Buffer& buffer, const Envelope& envelope, St
   constexpr int looks_without_pause = 24;
   if (threaded_ || envelope.peer < 0 || ++receives_ % receives_per_round == 0) return false;
   const WaitPolicy& policy = waiter_.policy();
-  const bool pauses = buffer.count * buffer.type->size() <= bytes_in_a_line;
+  const bool pauses = bytes_of(buffer) <= bytes_in_a_line;
   const int looks_wanted = policy.oversubscribed || policy.sleeps_at_once ? 1 : looks_max;
   for (int looks = 1; looks <= looks_wanted; ++looks) {
     const Taken taken = backend_.try_recv(buffer, envelope, status);

@@ -40,9 +40,6 @@ inline ConstBuffer to_const(const Buffer& buffer) {
   return {buffer.data, buffer.count, buffer.type};
 }
 
-inline Count bytes_of(const Buffer& buffer) { return buffer.count * buffer.type->size(); }
-inline Count bytes_of(const ConstBuffer& buffer) { return buffer.count * buffer.type->size(); }
-
 inline Buffer byte_buffer(std::byte* data, Count bytes) { return {data, bytes, &byte_type()}; }
 inline ConstBuffer const_byte_buffer(const std::byte* data, Count bytes) {
   return {data, bytes, &byte_type()};

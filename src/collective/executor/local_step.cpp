@@ -22,8 +22,8 @@ void copy_between_layouts(const ConstBuffer& from, const Buffer& to, Count bytes
 }  // namespace
 
 Result<void> copy_items(const ConstBuffer& from, const Buffer& to) {
-  const Count available = from.count * from.type->size();
-  const Count room = to.count * to.type->size();
+  const Count available = bytes_of(from);
+  const Count room = bytes_of(to);
   const Count bytes = std::min(available, room);
   if (bytes > 0) {
     if (from.type->is_dense()) {

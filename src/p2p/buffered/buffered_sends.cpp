@@ -105,7 +105,7 @@ Result<void> BufferedSends::send(const ConstBuffer& buffer, const Envelope& enve
   Result<bool> sent = try_send(*pool, buffer, envelope);
   if (!sent) return sent.take_error();
   if (*sent) return {};
-  const Count bytes = buffer.count * buffer.type->size();
+  const Count bytes = bytes_of(buffer);
   return Error(
       ErrorClass::buffer,
       fmt::format("a message of {} bytes has no room in the attached buffer of {} bytes, of which "
@@ -131,7 +131,7 @@ Result<bool> BufferedSends::try_send(Pool& pool, const ConstBuffer& buffer,
 
 Result<bool> BufferedSends::send_from_space(Pool& pool, const ConstBuffer& buffer,
                                             const Envelope& envelope) {
-  const Count bytes = block_bytes(buffer.count * buffer.type->size());
+  const Count bytes = block_bytes(bytes_of(buffer));
   pool.space.free_oldest(has_left);
   std::optional<Count> offset = pool.space.find(bytes);
   if (!offset) {
@@ -149,7 +149,7 @@ Result<bool> BufferedSends::send_from_space(Pool& pool, const ConstBuffer& buffe
 Result<void> BufferedSends::send_from_heap(Pool& pool, const ConstBuffer& buffer,
                                            const Envelope& envelope) {
   while (!pool.heap.empty() && has_left(pool.heap.front().request)) pool.heap.pop_front();
-  const auto bytes = static_cast<std::size_t>(buffer.count * buffer.type->size());
+  const auto bytes = static_cast<std::size_t>(bytes_of(buffer));
   auto copy = std::make_unique_for_overwrite<std::byte[]>(bytes);
   Result<Ref<Request>> request = send_packed(copy.get(), buffer, envelope);
   if (!request) return request.take_error();
@@ -159,7 +159,7 @@ Result<void> BufferedSends::send_from_heap(Pool& pool, const ConstBuffer& buffer
 
 Result<Ref<Request>> BufferedSends::send_packed(std::byte* copy, const ConstBuffer& buffer,
                                                 const Envelope& envelope) {
-  const Count bytes = buffer.count * buffer.type->size();
+  const Count bytes = bytes_of(buffer);
   if (bytes > 0) buffer.type->pack(buffer.data, buffer.count, 0, copy, bytes);
   return engine_.isend({copy, bytes, &byte_type_}, envelope, SendMode::standard);
 }

@@ -62,7 +62,7 @@ Result<Ref<Request>> Partitioner::psend_init(const ConstBuffer& partition, int p
       base::make_ref<PartitionedSend>(*this, partition, partitions, envelope, *first_tag);
   if (envelope.peer == proc_null) return request;
   auto handshake = base::make_ref<Handshake>();
-  handshake->layout = {static_cast<std::uint64_t>(partition.count * partition.type->size()),
+  handshake->layout = {static_cast<std::uint64_t>(bytes_of(partition)),
                        static_cast<std::uint32_t>(partitions),
                        static_cast<std::uint32_t>(*first_tag)};
   const ConstBuffer message{&handshake->layout, sizeof handshake->layout, &byte_type_};

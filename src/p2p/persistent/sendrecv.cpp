@@ -46,8 +46,6 @@ class ExchangeRequest final : public core::CompositeRequest {
   Orphans* const orphans_;                   // not null if there is a copy
 };
 
-Count packed_bytes(const Buffer& buffer) { return buffer.count * buffer.type->size(); }
-
 }  // namespace
 
 Result<void> sendrecv(Engine& engine, const ConstBuffer& from, const Envelope& destination,
@@ -81,7 +79,7 @@ Result<void> sendrecv_replace(Engine& engine, Datatype& byte_type, const Buffer&
   std::byte on_stack[on_stack_bytes_max];
   std::unique_ptr<std::byte[]> on_heap;
   std::byte* copy = on_stack;
-  const Count bytes = packed_bytes(buffer);
+  const Count bytes = bytes_of(buffer);
   if (bytes > on_stack_bytes_max) {
     on_heap = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
     copy = on_heap.get();
@@ -93,7 +91,7 @@ Result<void> sendrecv_replace(Engine& engine, Datatype& byte_type, const Buffer&
 Result<Ref<Request>> isendrecv_replace(Engine& engine, Datatype& byte_type, Orphans& orphans,
                                        const Buffer& buffer, const Envelope& destination,
                                        const Envelope& source) {
-  const Count bytes = packed_bytes(buffer);
+  const Count bytes = bytes_of(buffer);
   auto copy = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
   if (bytes > 0) buffer.type->pack(buffer.data, buffer.count, 0, copy.get(), bytes);
   Result<Exchange> exchange =

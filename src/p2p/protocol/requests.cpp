@@ -15,7 +15,7 @@ void SendRequest::begin(const ConstBuffer& from, const Envelope& to, SendMode ho
   endpoint = &peer;
   token = 0;
   peer_token = 0;
-  total = static_cast<std::uint64_t>(from.count * from.type->size());
+  total = static_cast<std::uint64_t>(bytes_of(from));
   offset = 0;
   end = 0;
   sent = 0;

@@ -161,7 +161,7 @@ class ReceiveRequest final : public Request, public PostedReceive {
     activate();
     backend_ = &backend;
     buffer = to;
-    capacity = static_cast<std::uint64_t>(to.count * to.type->size());
+    capacity = static_cast<std::uint64_t>(bytes_of(to));
     received = 0;
     is_posted = false;
     comm_ = Ref<Comm>::share(&comm);

@@ -148,7 +148,7 @@ bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelop
   if (known == nullptr || !known->is_open()) [[unlikely]]
     return false;
   Endpoint& endpoint = *known;
-  const auto bytes = static_cast<std::size_t>(buffer.count * buffer.type->size());
+  const auto bytes = static_cast<std::size_t>(bytes_of(buffer));
   const ChannelKind kind = endpoint.select(bytes);
   if (!transport::carries_frames(kind)) return false;
   if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind)) return false;
