@@ -77,7 +77,7 @@ class Patience {
     if (policy.sleeps_at_once) return false;
     ++rounds_;
     if (policy.oversubscribed) {
-      if (rounds_ > policy.yields && !is_in_time(policy.yield_ns)) return false;
+      if (rounds_ > policy.yields && idle_time_ns() >= policy.yield_ns) return false;
       waiter_.relax();
       return true;
     }
@@ -86,19 +86,21 @@ class Patience {
     // something comes, and has to take all of them back. The clock costs as much again.
     if (rounds_ >= rounds_without_pause) waiter_.relax();
     if (rounds_ % rounds_per_clock_look != 0) return true;
+    const std::uint64_t idle_ns = idle_time_ns();
     // A peer that is awake has answered by then.
-    if (gives_way_ && !is_in_time(policy.spin_ns / 2)) waiter_.give_way();
-    return is_in_time(policy.spin_ns);
+    if (gives_way_ && idle_ns >= policy.spin_ns / 2) waiter_.give_way();
+    return idle_ns < policy.spin_ns;
   }
 
  private:
   static constexpr std::uint32_t rounds_without_pause = 8;
   static constexpr std::uint32_t rounds_per_clock_look = 32;
 
-  bool is_in_time(std::uint64_t idle_ns_max) {
+  /// Since it was looked for first.
+  std::uint64_t idle_time_ns() {
     const std::uint64_t now_ns = waiter_.now_ns();
     if (idle_since_ns_ == 0) idle_since_ns_ = now_ns;
-    return now_ns - idle_since_ns_ < idle_ns_max;
+    return now_ns - idle_since_ns_;
   }
 
   Waiter& waiter_;

@@ -17,7 +17,6 @@ CoreSet in_thread(Body&& body) {
 
 TEST(OtherCores, KeepTheThreadOffOneCoreAtATime) {
   const CoreSet all = usable_core_set();
-  if (all.count() < 2) GTEST_SKIP() << "needs two cores";
   int first = 0;
   while (!all[static_cast<std::size_t>(first)]) ++first;
   for (int core = first; core < static_cast<int>(all.size()); ++core) {
@@ -26,12 +25,14 @@ TEST(OtherCores, KeepTheThreadOffOneCoreAtATime) {
       OtherCores cores;
       cores.avoid(first);
       cores.avoid(core);
-      EXPECT_NE(current_core(), core);
+      if (all.count() > 1) {
+        EXPECT_NE(current_core(), core);
+      }
       return usable_core_set();
     });
     CoreSet expected = all;
     expected.reset(static_cast<std::size_t>(core));
-    EXPECT_EQ(kept, expected);
+    EXPECT_EQ(kept, expected.any() ? expected : all);
   }
   const CoreSet again = in_thread([&] {
     OtherCores cores;

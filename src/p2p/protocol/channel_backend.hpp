@@ -203,16 +203,25 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                                         std::span<const std::byte> body);
   void on_arrival(channel::Endpoint& from, channel::ChannelKind kind, wire::FrameClass frame_class,
                   std::span<const std::byte> body);
-  void store_unexpected(channel::Endpoint& from, const MatchKey& key, const wire::Arrival& arrival);
   [[gnu::noinline]] void store_unexpected(channel::Endpoint& from, const MatchKey& key,
-                                          const wire::EagerArrival& arrival);
+                                          wire::FrameClass frame_class,
+                                          const wire::RendezvousHeader& rendezvous,
+                                          std::span<const std::byte> payload);
   void deliver_first(ReceiveRequest& request, channel::Endpoint& from, const MatchKey& key,
                      std::uint64_t total, std::span<const std::byte> payload);
   void deliver(ReceiveRequest& request, channel::Endpoint& from, const MatchKey& key,
                const wire::RendezvousHeader& rendezvous, wire::FrameClass frame_class,
                std::span<const std::byte> payload);
-  void store(std::unique_ptr<StoredMessage> message, channel::Endpoint& from, const MatchKey& key);
-  void deliver_stored(ReceiveRequest& request, StoredMessage& message);
+  std::unique_ptr<StoredMessage> take_out(UnexpectedMessage& message) {
+    match_.remove(message);
+    return std::unique_ptr<StoredMessage>(static_cast<StoredMessage*>(&message));
+  }
+  void deliver_stored(ReceiveRequest& request, std::unique_ptr<StoredMessage> message);
+  /// Nobody needs MESSAGE any more, which is not in matching.
+  void recycle(std::unique_ptr<StoredMessage> message) {
+    ledger_.refund(memory::Account::unexpected, message->kept_bytes());
+    stored_messages_.give_back(std::move(message));
+  }
   void drop_stored(StoredMessage& message);
   void give_up(ReceiveRequest& posted, base::Error error);
   void forget_stream(const StoredMessage& message);

@@ -115,12 +115,10 @@ Taken ChannelBackend::take_stored(StoredMessage& message, const Buffer& buffer,
   if (message.frame_class != FrameClass::eager) return Taken::no;
   const std::span<const std::byte> payload = message.payload();
   if (payload.size() > capacity) return Taken::no;
-  match_.remove(message);
   unpack_frame(*message.from, buffer, 0, payload.data(), payload.size());
   *status = status_of(message.node.key, payload.size());
   if (payload.size() > free_payload_bytes) return_credit(*message.from, payload.size());
-  ledger_.refund(memory::Account::unexpected, message.kept_bytes());
-  stored_messages_.give_back(std::unique_ptr<StoredMessage>(&message));
+  recycle(take_out(message));
   return Taken::message;
 }
 
@@ -154,10 +152,7 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
   request.begin(*this, buffer, *envelope.comm);
   const MatchKey key = key_for(envelope);
   if (UnexpectedMessage* found = match_.find_unexpected(key); found != nullptr) {
-    match_.remove(*found);
-    std::unique_ptr<StoredMessage> message(static_cast<StoredMessage*>(found));
-    deliver_stored(request, *message);
-    stored_messages_.give_back(std::move(message));
+    deliver_stored(request, take_out(*found));
     return request;
   }
   // A store to memory that no cache holds would keep back our next message behind it.
@@ -222,24 +217,23 @@ Result<Ref<Message>> ChannelBackend::improbe(const Envelope& envelope) {
   if (!found) return found.error();
   if (!*found) return Ref<Message>();
   UnexpectedMessage* message = match_.find_unexpected(key_for(envelope));
-  match_.remove(*message);
-  return Ref<Message>(base::make_ref<ProbedMessage>(
-      *this, Ref<Comm>::share(envelope.comm),
-      std::unique_ptr<StoredMessage>(static_cast<StoredMessage*>(message))));
+  return Ref<Message>(
+      base::make_ref<ProbedMessage>(*this, Ref<Comm>::share(envelope.comm), take_out(*message)));
 }
 
 Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> message) {
-  const std::unique_ptr<StoredMessage> stored = static_cast<ProbedMessage&>(*message).take();
+  std::unique_ptr<StoredMessage> stored = static_cast<ProbedMessage&>(*message).take();
   if (!stored)
     return base::Error(base::ErrorClass::request, "the message has been received already");
   if (Trouble trouble = trouble_of(message->comm(), Traffic::point_to_point)) [[unlikely]] {
     refuse_stored(*stored);
+    recycle(std::move(stored));
     return *std::move(trouble);
   }
   ReceiveRequest* request = receive_pool_.take();
   auto handle = Ref<Request>::adopt(request);
   request->begin(*this, buffer, message->comm());
-  deliver_stored(*request, *stored);
+  deliver_stored(*request, std::move(stored));
   return handle;
 }
 
@@ -251,7 +245,8 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
   const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
   PostedReceive* posted = match_.match_arrival(key);
   if (posted == nullptr) {
-    store_unexpected(from, key, *arrival);
+    static constexpr wire::RendezvousHeader nothing{};
+    store_unexpected(from, key, FrameClass::eager, nothing, arrival->payload);
     return;
   }
   auto& request = static_cast<ReceiveRequest&>(*posted);
@@ -277,7 +272,7 @@ void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind, FrameClass fra
   const MatchKey key{arrival->match.context, arrival->match.source, arrival->match.tag};
   PostedReceive* posted = match_.match_arrival(key);
   if (posted == nullptr) {
-    store_unexpected(from, key, *arrival);
+    store_unexpected(from, key, frame_class, arrival->rendezvous, arrival->payload);
     return;
   }
   auto& request = static_cast<ReceiveRequest&>(*posted);
@@ -344,52 +339,38 @@ void ChannelBackend::on_other_frame(Endpoint& from, ChannelKind kind, FrameClass
   }
 }
 
-void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
-                                      const wire::EagerArrival& arrival) {
+/// RENDEZVOUS: what its sender offers; says nothing if the message is eager.
+void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key, FrameClass frame_class,
+                                      const wire::RendezvousHeader& rendezvous,
+                                      std::span<const std::byte> payload) {
   if (is_refused(key)) [[unlikely]] {
-    refuse(from, FrameClass::eager, {}, arrival.payload.size());
+    refuse(from, frame_class, rendezvous, payload.size());
     return;
   }
   std::unique_ptr<StoredMessage> message = stored_messages_.take();
-  message->frame_class = FrameClass::eager;
-  message->keep(arrival.payload, 0);
-  store(std::move(message), from, key);
-}
-
-void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key,
-                                      const wire::Arrival& arrival) {
-  if (is_refused(key)) [[unlikely]] {
-    refuse(from, arrival.frame_class, arrival.rendezvous, arrival.payload.size());
-    return;
-  }
-  std::unique_ptr<StoredMessage> message = stored_messages_.take();
-  const bool is_stream = arrival.frame_class == FrameClass::stream;
-  const std::uint64_t more = is_stream ? arrival.rendezvous.total - arrival.payload.size() : 0;
-  message->frame_class = arrival.frame_class;
-  message->rendezvous = arrival.rendezvous;
-  message->keep(arrival.payload, static_cast<std::size_t>(more));
-  if (is_stream) streams_.push_back({&from, arrival.rendezvous.token, nullptr, message.get()});
-  store(std::move(message), from, key);
-}
-
-void ChannelBackend::store(std::unique_ptr<StoredMessage> message, Endpoint& from,
-                           const MatchKey& key) {
+  const bool is_stream = frame_class == FrameClass::stream;
   message->from = &from;
+  message->frame_class = frame_class;
+  if (frame_class != FrameClass::eager) message->rendezvous = rendezvous;
+  message->keep(payload,
+                is_stream ? static_cast<std::size_t>(rendezvous.total) - payload.size() : 0);
+  if (is_stream) streams_.push_back({&from, rendezvous.token, nullptr, message.get()});
   ledger_.charge(memory::Account::unexpected, message->kept_bytes());
   ++unexpected_messages_;
   match_.store(*message.release(), key);
 }
 
-void ChannelBackend::deliver_stored(ReceiveRequest& request, StoredMessage& message) {
-  ledger_.refund(memory::Account::unexpected, message.kept_bytes());
-  if (message.frame_class == FrameClass::eager) {
-    const std::span<const std::byte> payload = message.payload();
-    deliver_first(request, *message.from, message.node.key, payload.size(), payload);
+void ChannelBackend::deliver_stored(ReceiveRequest& request,
+                                    std::unique_ptr<StoredMessage> message) {
+  const std::span<const std::byte> payload = message->payload();
+  if (message->frame_class == FrameClass::eager) {
+    deliver_first(request, *message->from, message->node.key, payload.size(), payload);
     request.finish();
-    return;
+  } else {
+    deliver(request, *message->from, message->node.key, message->rendezvous, message->frame_class,
+            payload);
   }
-  deliver(request, *message.from, message.node.key, message.rendezvous, message.frame_class,
-          message.payload());
+  recycle(std::move(message));
 }
 
 void ChannelBackend::forget_stream(const StoredMessage& message) {

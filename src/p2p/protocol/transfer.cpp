@@ -36,9 +36,7 @@ ChannelBackend::~ChannelBackend() {
 
 void ChannelBackend::drop_stored(StoredMessage& message) {
   forget_stream(message);
-  match_.remove(message);
-  ledger_.refund(memory::Account::unexpected, message.kept_bytes());
-  stored_messages_.give_back(std::unique_ptr<StoredMessage>(&message));
+  recycle(take_out(message));
 }
 
 void ChannelBackend::set_threaded(bool threaded) {

@@ -130,9 +130,13 @@ void ReliableQueues::remove(QueuePair queue_pair) {
 void ReliableQueues::fit_to_connections() {
   const std::size_t connections = (entries_.size() + 1) / 2;
   idle_polls_ = 0;
+  // All that may be reported, should nobody look for long: of receives and of what is sent.
+  const std::size_t sent = entries_.size() * static_cast<std::size_t>(settings_.rc_queue_depth);
+  if (departures_) fit(*departures_, sent);
   if (!settings_.srq) {
     for (std::size_t priority = 0; priority < priorities; ++priority)
-      fit_completions(priority, connections * PeerReceives::requests_max(credits_of(priority)));
+      fit(*completions_[priority],
+          connections * PeerReceives::requests_max(credits_of(priority)) + sent);
     return;
   }
   if (connections == 0) return;  // the next one may want them soon
@@ -143,21 +147,16 @@ void ReliableQueues::fit_to_connections() {
   for (std::size_t priority = 0; priority < priorities; ++priority) {
     ReceiveBuffers& waiting = shared_[priority]->buffers();
     waiting.set_target(std::min(wanted[priority], buffers_max_));
-    fit_completions(priority, waiting.target());
+    fit(*completions_[priority], waiting.target() + sent);
   }
   is_watched_ = false;
 }
 
-/// All that may be reported, should nobody look for long: of RECEIVES and of what is sent.
-void ReliableQueues::fit_completions(std::size_t priority, std::size_t receives) {
-  const auto fit = [&](ibv_cq* queue, std::size_t reports) {
-    const int wanted =
-        static_cast<int>(std::min(reports, static_cast<std::size_t>(completions_max_)));
-    if (wanted > queue->cqe) ibv_resize_cq(queue, std::min(2 * wanted, completions_max_));
-  };
-  const std::size_t sent = entries_.size() * static_cast<std::size_t>(settings_.rc_queue_depth);
-  fit(completions_[priority].get(), receives + sent);
-  if (departures_) fit(departures_.get(), sent);
+/// To so many REPORTS, and more; never to fewer.
+void ReliableQueues::fit(ibv_cq& queue, std::size_t reports) const {
+  const int wanted =
+      static_cast<int>(std::min(reports, static_cast<std::size_t>(completions_max_)));
+  if (wanted > queue.cqe) ibv_resize_cq(&queue, std::min(2 * wanted, completions_max_));
 }
 
 std::uint32_t ReliableQueues::window(std::uint32_t queue_pair) {

@@ -127,7 +127,7 @@ class ReliableQueues {
   void repost();
   void watch();
   void fit_to_connections();
-  void fit_completions(std::size_t priority, std::size_t receives);
+  void fit(ibv_cq& queue, std::size_t reports) const;
 
   const Port& port_;
   const Settings& settings_;
