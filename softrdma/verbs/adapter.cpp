@@ -10,6 +10,9 @@ namespace {
 
 /// After so many polls in a row for nothing, others may need the core.
 constexpr int patience_polls = 200;
+/// By which a program that has armed its completion queues finds out, before it waits, whether
+/// there is something already: one for each queue.
+constexpr int last_looks_max = 64;
 
 std::uint32_t datagram_bytes_max(const std::vector<link::PortIdentity>& ports) {
   return 128U << ports.front().mtu;
@@ -40,6 +43,11 @@ void Adapter::send_for(qp::QueuePair& queue_pair) {
   attachment_->send(device_);
 }
 
+void Adapter::leave_for(qp::QueuePair& queue_pair) {
+  device_.note_work(queue_pair);
+  attachment_->leave(device_);
+}
+
 void Adapter::send_all() {
   for (int round = 0; round < send_rounds_max && device_.is_ready(); ++round)
     device_.send(now_ns());
@@ -60,7 +68,10 @@ void Adapter::end() {
 }
 
 bool Adapter::note_poll(bool found_something) {
-  if (armed_ == 0 && is_polled_.load(std::memory_order_relaxed) == 0) {
+  // Who has asked for an event looks once more before it waits; who goes on polling does not wait.
+  const bool may_wait = armed_ > 0 && polls_since_arming_ < last_looks_max;
+  if (may_wait) ++polls_since_arming_;
+  if (!may_wait && is_polled_.load(std::memory_order_relaxed) == 0) {
     is_polled_.store(1);
     attachment_->on_polling();
   }
@@ -68,9 +79,10 @@ bool Adapter::note_poll(bool found_something) {
   return empty_polls_ > patience_polls;
 }
 
-void Adapter::note_armed(int change) {
-  armed_ += change;
-  if (armed_ > 0) is_polled_.store(0);
+void Adapter::note_arming(bool was_armed) {
+  if (!was_armed) ++armed_;
+  polls_since_arming_ = 0;
+  is_polled_.store(0);
 }
 
 bool Adapter::reaches(const ibv_ah_attr& address) const {

@@ -83,6 +83,9 @@ class Adapter final : private device::DeviceListener {
   /// Sends what is ready after QUEUE_PAIR got work, but not for ever; what is left then goes
   /// later, by itself.
   void send_for(qp::QueuePair& queue_pair);
+  /// QUEUE_PAIR got work that takes long. An adapter would not keep the program meanwhile: whoever
+  /// drives next does it, which is the program if it polls, and the device's thread if it does not.
+  void leave_for(qp::QueuePair& queue_pair);
   /// The same, for whatever is ready.
   void send() { attachment_->send(device_); }
   /// Nothing waits to be sent any more.
@@ -104,9 +107,11 @@ class Adapter final : private device::DeviceListener {
   [[nodiscard]] StrictMode* strict() { return strict_ ? &*strict_ : nullptr; }
   /// A program polls, so that others need not drive. True: it should yield its core for a moment.
   bool note_poll(bool found_something);
-  /// A completion queue got armed (+1), or is so no more (-1). While one is, the program may wait
-  /// for its event, whether it polled before or not.
-  void note_armed(int change);
+  /// A completion queue is armed: the program may wait for its event, whether it polled before or
+  /// not, until it is seen to poll again and again.
+  void note_arming(bool was_armed);
+  /// One is so no more.
+  void note_disarmed() { --armed_; }
   /// Waits, without the lock, until somebody called changed().
   void wait(std::unique_lock<std::mutex>& lock) { changed_.wait(lock); }
   void changed() { changed_.notify_all(); }
@@ -139,8 +144,9 @@ class Adapter final : private device::DeviceListener {
   std::unordered_multimap<std::uint32_t, EventListener*> listeners_;
   std::vector<EventQueue<ibv_async_event>*> port_events_;
   std::condition_variable changed_;
-  int empty_polls_ = 0;  // in a row
-  int armed_ = 0;        // completion queues
+  int empty_polls_ = 0;         // in a row
+  int armed_ = 0;               // completion queues
+  int polls_since_arming_ = 0;  // while any is armed
 };
 
 }  // namespace softrdma::verbs

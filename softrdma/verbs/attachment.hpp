@@ -75,6 +75,8 @@ class Attachment {
   virtual bool drive(device::Device& device) = 0;
   /// Sends what is ready, but not for ever; what is left then goes later, by itself.
   virtual void send(device::Device& device) = 0;
+  /// What is ready goes soon, by whoever drives next.
+  virtual void leave(device::Device& device) = 0;
   /// What is late on purpose goes now: its sender ends.
   virtual void send_delayed() = 0;
   /// The program begins to poll; the word above says so already.

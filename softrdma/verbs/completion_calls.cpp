@@ -96,16 +96,16 @@ CompletionQueue* create(ibv_context* context, std::uint32_t entries, void* cq_co
 }  // namespace
 
 void CompletionQueue::arm(bool solicited_only) {
-  if (!completions.is_armed()) context->adapter->note_armed(1);
+  context->adapter->note_arming(completions.is_armed());
   completions.arm(solicited_only);
 }
 
 CompletionQueue::~CompletionQueue() {
-  if (completions.is_armed()) context->adapter->note_armed(-1);
+  if (completions.is_armed()) context->adapter->note_disarmed();
 }
 
 void CompletionQueue::on_completion_event() {
-  context->adapter->note_armed(-1);
+  context->adapter->note_disarmed();
   if (channel == nullptr) return;
   channel->events.push(this);
 }

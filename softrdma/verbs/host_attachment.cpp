@@ -210,7 +210,10 @@ HostAttachment::Turn HostAttachment::take_turn(const Driven& driven) {
 void HostAttachment::linger(const Driven& driven) {
   seat_.lingers.store(1);
   for (std::uint64_t last_ns = now_ns(); now_ns() - last_ns < linger_ns && !is_ending_;) {
-    if (take_turn(driven) == Turn::moved) {
+    const Turn turn = take_turn(driven);
+    // A program that polls does that itself, perhaps on this very core.
+    if (turn == Turn::left) break;
+    if (turn == Turn::moved) {
       last_ns = now_ns();
     } else {
       hawser::platform::yield_cpu();

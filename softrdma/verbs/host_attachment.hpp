@@ -61,6 +61,7 @@ class HostAttachment final : public Attachment {
   void copy_always() override { link_.copy_always(); }
   bool drive(device::Device& device) override;
   void send(device::Device& device) override;
+  void leave(device::Device& device) override { leave_to_thread(device); }
   void send_delayed() override {
     if (faulty_) faulty_->send_delayed();
   }

@@ -60,6 +60,7 @@ class SimulatedAttachment final : public Attachment {
   void copy_always() override {}
   bool drive(device::Device& device) override { return device.drive(now_ns()); }
   void send(device::Device& device) override { device.send(now_ns()); }
+  void leave(device::Device& device) override { send(device); }
   void send_delayed() override {}
   void on_polling() override {}
 

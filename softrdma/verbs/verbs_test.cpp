@@ -9,13 +9,16 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "softrdma/fabric/host.hpp"
 #include "softrdma/qp/context.hpp"
 #include "softrdma/qp/test_masks.hpp"
 #include "softrdma/verbs/test_program.hpp"
@@ -57,6 +60,61 @@ TEST_F(Verbs, AReceiveThatComesLateIsWaitedForWhileNobodyPolls) {
   EXPECT_EQ(told_context, static_cast<TestProgram*>(this));
   ibv_ack_cq_events(completions, 1);
   EXPECT_EQ(poll_ids(2), (Ids{1, 2}));
+}
+
+TEST_F(Verbs, LongWorkIsDoneThoughTheProgramPollsNoMore) {
+  const auto [a, b] = create_pair();
+  constexpr std::uint32_t bytes = 400000;
+  constexpr std::size_t target = 500000;
+  std::fill_n(ram.begin(), bytes, 'x');
+  // It polls, as far as the device knows.
+  ibv_wc completion{};
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(ibv_poll_cq(completions, 1, &completion), 0);
+  ASSERT_EQ(post_send(a, 2, 0, bytes,
+                      [&](ibv_send_wr& work) {
+                        work.opcode = IBV_WR_RDMA_WRITE;
+                        work.wr.rdma.rkey = region->rkey;
+                        work.wr.rdma.remote_addr = entry(target, bytes).addr;
+                      }),
+            0);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const volatile char& last = ram[target + bytes - 1];
+  while (last != 'x' && std::chrono::steady_clock::now() < give_up) ::usleep(100);
+  EXPECT_EQ(last, 'x');
+  EXPECT_EQ(poll_ids(1), (Ids{2}));
+}
+
+/// The seat of our device, as its neighbours see it.
+const fabric::SeatMemory* own_seat(const fabric::Host& neighbour) {
+  for (std::uint16_t seat = 0; seat < neighbour.seats_end(); ++seat) {
+    const fabric::SeatMemory& memory = neighbour.seat_memory(seat);
+    if (seat != neighbour.seat() && memory.pid.load() == static_cast<std::uint32_t>(::getpid()))
+      return &memory;
+  }
+  return nullptr;
+}
+
+TEST_F(Verbs, WhoHasAskedForAnEventWaitsUnlessItGoesOnPolling) {
+  const char* const name = std::getenv("SOFTRDMA_FABRIC");
+  const std::string first_device = std::string(name == nullptr ? "default" : name) + ".0";
+  const auto neighbour = fabric::Host::join(first_device);
+  ASSERT_TRUE(neighbour.ok());
+  const fabric::SeatMemory* const seat = own_seat(**neighbour);
+  ASSERT_NE(seat, nullptr);
+  ibv_wc completion{};
+  const auto poll = [&](int times) {
+    for (int i = 0; i < times; ++i) ibv_poll_cq(completions, 1, &completion);
+    return seat->is_polled.load() != 0;
+  };
+  for (int round = 0; round < 10; ++round) {
+    ASSERT_EQ(ibv_req_notify_cq(completions, 0), 0);
+    EXPECT_FALSE(poll(8));
+    // The device's thread takes that back now and then, to see whether it goes on.
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    bool is_polled = poll(100);
+    while (!is_polled && std::chrono::steady_clock::now() < give_up) is_polled = poll(1);
+    EXPECT_TRUE(is_polled);
+  }
 }
 
 TEST_F(Verbs, AChannelThatDoesNotBlockHasNoEvent) {
