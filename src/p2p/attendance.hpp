@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "platform/clock.hpp"
 #include "platform/futex.hpp"
 
 namespace hawser::p2p {
@@ -69,15 +70,37 @@ class Attendance {
     platform::futex_wake_all(calls_);
   }
 
+  [[nodiscard]] bool is_anybody_asleep() const {
+    return asleep_.load(std::memory_order_relaxed) > 0;
+  }
+
   // Of progress threads:
 
+  /// One of them asks to be woken and sleeps, for a scope.
+  class Sleep {
+   public:
+    explicit Sleep(Attendance& attendance) : attendance_(attendance) {
+      attendance_.asleep_.fetch_add(1, std::memory_order_relaxed);
+    }
+    ~Sleep() { attendance_.asleep_.fetch_sub(1, std::memory_order_relaxed); }
+    Sleep(const Sleep&) = delete;
+    Sleep& operator=(const Sleep&) = delete;
+
+   private:
+    Attendance& attendance_;
+  };
   [[nodiscard]] bool is_program_inside() const {
     return inside_.load(std::memory_order_relaxed) > 0;
   }
-  /// Sleeps until the program is not inside and has not been for a while, or hands over.
-  void step_aside() {
+  /// Until the program is not inside and has not been for a while, or hands over. For LINGERS_NS it
+  /// lets others run, whoever wants to, and sleeps from then on.
+  void step_aside(std::uint64_t lingers_ns) {
     const std::uint32_t calls = calls_.load(std::memory_order_acquire);
     aside_.fetch_add(1, std::memory_order_relaxed);
+    const std::uint64_t sleeps_at_ns = platform::monotonic_ns() + lingers_ns;
+    while (calls_.load(std::memory_order_acquire) == calls &&
+           platform::monotonic_ns() < sleeps_at_ns)
+      platform::yield_cpu();
     std::uint64_t pause_ns = aside_ns_min;
     bool is_here = true;
     while (is_here && calls_.load(std::memory_order_acquire) == calls) {
@@ -99,6 +122,7 @@ class Attendance {
   std::atomic<std::uint32_t> inside_{0};  // threads of the program
   std::atomic<std::uint32_t> visits_{0};  // that have ended, wrapping
   std::atomic<std::uint32_t> aside_{0};   // progress threads
+  std::atomic<std::uint32_t> asleep_{0};  // others of them
   std::atomic<int> program_core_{-1};
   std::atomic<std::uint32_t> calls_{0};  // to come back, wrapping
 };

@@ -246,7 +246,10 @@ bool Engine::progress(UserCode user_code) {
   bool moved = false;
   {
     const LaneLock lock(*this);
+    const bool is_attendant = user_code == UserCode::deferred;
+    if (is_attendant) attendant_drives_.store(true, std::memory_order_relaxed);
     moved = backend_.progress();
+    if (is_attendant) attendant_drives_.store(false, std::memory_order_relaxed);
   }
   // By index: a source may start a collective of its own, which adds nothing, or remove itself.
   for (std::size_t i = 0; i < sources_.size(); ++i)
@@ -270,17 +273,26 @@ std::uint64_t Engine::deadline_ns() {
 
 void Engine::attend(const std::atomic<bool>& is_dismissed, WakeBy by) {
   platform::OtherCores cores;
+  const WaitPolicy& policy = waiter_.policy();
+  const std::uint64_t lingers_ns =
+      policy.oversubscribed || policy.sleeps_at_once ? 0 : attendant_lingers_ns;
+  std::uint64_t sleeps_at_ns = 0;
   while (!is_dismissed.load(std::memory_order_acquire)) {
     cores.avoid(attendance_.program_core());
     if (attendance_.is_program_inside()) {
-      attendance_.step_aside();
-    } else if (!progress(UserCode::deferred)) {
+      attendance_.step_aside(lingers_ns);
+    } else if (progress(UserCode::deferred)) {
+      sleeps_at_ns = waiter_.now_ns() + lingers_ns;
+    } else if (waiter_.now_ns() < sleeps_at_ns) {
+      waiter_.give_way();
+    } else {
       attend_asleep(is_dismissed, by);
     }
   }
 }
 
 void Engine::attend_asleep(const std::atomic<bool>& is_dismissed, WakeBy by) {
+  const Attendance::Sleep asleep(attendance_);
   const std::uint32_t ticket = prepare_to_sleep();
   if (is_dismissed.load(std::memory_order_acquire) || progress(UserCode::deferred)) {
     waiter_.cancel();
@@ -293,8 +305,10 @@ void Engine::attend_asleep(const std::atomic<bool>& is_dismissed, WakeBy by) {
 
 void Engine::hand_over() {
   attendance_.note_program_core(platform::current_core());
-  // One that is asleep is woken by what comes.
   if (attendance_.is_program_inside() || attendance_.hand_over()) return;
+  // One that is asleep is woken by what comes, though the program may have looked since and have
+  // told peers that it is awake.
+  if (attendance_.is_anybody_asleep()) static_cast<void>(prepare_to_sleep());
   bool has_work = false;
   {
     const LaneLock lock(*this);

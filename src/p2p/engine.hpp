@@ -99,9 +99,7 @@ class Engine {
   }
   /// Until REQUEST is complete or interrupted, which only a receive from any source can be.
   void wait(const Request& request) {
-    // A send that is not complete waits for the receiver to fetch it.
-    wait_until([&] { return request.is_complete() || request.is_interrupted(); },
-               Patience(waiter_, /*wants_peer=*/request.kind() == core::RequestKind::send));
+    wait_until([&] { return request.is_complete() || request.is_interrupted(); });
   }
   /// A receive that a blocking call waits for: until it is complete, or was given up because a
   /// process has died that might have been the sender.
@@ -164,15 +162,19 @@ class Engine {
   /// How long a progress thread sleeps at most: what the program's own calls have made due in the
   /// meantime (frames to be sent again, the rest of a copy) waits no longer.
   static constexpr std::uint64_t attendant_sleep_ns_max = 2'000'000;
+  /// How long one that has stepped aside stays awake: waking it costs the program a signal from
+  /// core to core (7 us in a virtual machine), and the message as long again.
+  static constexpr std::uint64_t attendant_lingers_ns = 100'000;
 
   bool progress(UserCode user_code);
   template <class Done>
   void wait_until(Done&& done, Patience patience);
   /// Until there is something to do, or the program is inside.
   void attend_asleep(const std::atomic<bool>& is_dismissed, WakeBy by);
-  /// Progress threads take over if REQUEST is not complete.
+  /// Progress threads take over if REQUEST is not complete and needs somebody here.
   void leave_behind(const Request& request) {
-    if (attendance_.is_attended() && !request.is_complete()) hand_over();
+    if (attendance_.is_attended() && !request.is_complete() && !request.is_left_to_peer())
+      hand_over();
   }
   void leave_behind(const Result<Ref<Request>>& request) {
     if (request.ok()) leave_behind(**request);
@@ -196,7 +198,8 @@ class Engine {
   std::function<core::Reach(const base::Identity&)> distance_;
   std::uint32_t receives_ = 0;  // that were tried the short way
   std::recursive_mutex mutex_;
-  std::atomic<int> sleepers_{0};  // threads of the program
+  std::atomic<bool> attendant_drives_{false};  // a progress thread, under the lock, just now
+  std::atomic<int> sleepers_{0};               // threads of the program
   Attendance attendance_;
   std::vector<ProgressSource*> sources_;
   SentRequest sent_;
@@ -245,6 +248,9 @@ template <class Done>
 void Engine::wait_until(Done&& done, Patience patience) {
   Attendance::Visit visit(attendance_);
   while (!done()) {
+    if (attendant_drives_.load(std::memory_order_relaxed) && patience.lasts_beside_attendant())
+        [[unlikely]]
+      continue;
     if (progress()) {
       patience.renew();
       continue;

@@ -47,5 +47,24 @@ TEST(Engine, WhatAWaitHasTakenIsNotAskedForAgain) {
   EXPECT_EQ(waiter.sleeps, 0);
 }
 
+/// Where the program was when a progress thread was last asked to take over; negative: never.
+int core_of_handing_over(void (*prepare)(test::ManualRequest&)) {
+  test::ManualBackend backend;
+  backend.on_send = prepare;
+  LateWaiter waiter;
+  Engine engine(backend, waiter);
+  engine.set_threaded(true);
+  engine.attendance().set_attended(true);
+  const auto request = engine.isend({}, {.peer = 0}, SendMode::synchronous);
+  EXPECT_TRUE(request.ok());
+  return engine.attendance().program_core();
+}
+
+TEST(Engine, ProgressThreadsTakeOverWhatNeedsSomebodyHere) {
+  EXPECT_GE(core_of_handing_over([](test::ManualRequest&) {}), 0);
+  EXPECT_LT(core_of_handing_over([](test::ManualRequest& request) { request.finish(); }), 0);
+  EXPECT_LT(core_of_handing_over([](test::ManualRequest& request) { request.leave_to_peer(); }), 0);
+}
+
 }  // namespace
 }  // namespace hawser::p2p

@@ -62,14 +62,27 @@ class Waiter {
 /// One wait's decisions between rounds of progress that found nothing.
 class Patience {
  public:
-  /// WANTS_PEER: what is waited for is a peer's doing, perhaps its progress thread's.
-  explicit Patience(Waiter& waiter, bool wants_peer = false)
-      : waiter_(waiter), gives_way_(wants_peer && waiter.policy().shares_cores) {}
+  explicit Patience(Waiter& waiter) : waiter_(waiter) {}
 
   /// Something moved: the time that this wait stays awake begins anew.
   void renew() {
     rounds_ = 0;
+    beside_attendant_ = 0;
     idle_since_ns_ = 0;
+  }
+  /// A progress thread drives just now, and may be at it for long (an adapter made of processes
+  /// copies as it is told to send). True, after a pause: look whether it has done what is waited
+  /// for. False: wait until it has finished.
+  bool lasts_beside_attendant() {
+    if (waiter_.policy().sleeps_at_once || waiter_.policy().oversubscribed) return false;
+    if (++beside_attendant_ > rounds_beside_attendant_max) return false;
+    // It may be waiting for this very core.
+    if (beside_attendant_ % rounds_per_clock_look == 0) {
+      waiter_.give_way();
+    } else {
+      waiter_.relax();
+    }
+    return true;
   }
   /// True, after a pause: try another round. False: it is time to sleep.
   bool lasts() {
@@ -85,16 +98,17 @@ class Patience {
     // a while gains by it: with rounds in a row the processor has begun many by guess when at last
     // something comes, and has to take all of them back. The clock costs as much again.
     if (rounds_ >= rounds_without_pause) waiter_.relax();
-    if (rounds_ % rounds_per_clock_look != 0) return true;
+    if (!policy.shares_cores && rounds_ % rounds_per_clock_look != 0) return true;
     const std::uint64_t idle_ns = idle_time_ns();
-    // A peer that is awake has answered by then.
-    if (gives_way_ && idle_ns >= policy.spin_ns / 2) waiter_.give_way();
+    if (policy.shares_cores && idle_ns >= gives_way_after_ns) waiter_.give_way();
     return idle_ns < policy.spin_ns;
   }
 
  private:
   static constexpr std::uint32_t rounds_without_pause = 8;
   static constexpr std::uint32_t rounds_per_clock_look = 32;
+  static constexpr std::uint32_t rounds_beside_attendant_max = 1 << 15;  // 1 ms or so
+  static constexpr std::uint64_t gives_way_after_ns = 500;
 
   /// Since it was looked for first.
   std::uint64_t idle_time_ns() {
@@ -104,8 +118,8 @@ class Patience {
   }
 
   Waiter& waiter_;
-  const bool gives_way_;
-  std::uint32_t rounds_ = 0;  // in a row that found nothing
+  std::uint32_t rounds_ = 0;            // in a row that found nothing
+  std::uint32_t beside_attendant_ = 0;  // those that another thread had instead
   std::uint64_t idle_since_ns_ = 0;
 };
 

@@ -60,6 +60,7 @@ class ManualBackend final : public p2p::Backend {
   std::vector<Receive> receives;
   base::Count immediate_bytes_max = -1;  // of sends that need no request
   bool refuses_sends = false;
+  std::function<void(ManualRequest&)> on_send;
   std::function<bool()> on_progress = [] { return false; };
   int immediate_sends = 0;
   int rounds = 0;
@@ -75,6 +76,7 @@ class ManualBackend final : public p2p::Backend {
     if (refuses_sends) return core::Error(core::ErrorClass::proc_failed, "the peer is dead");
     sends.push_back(
         {buffer, envelope, mode, base::make_ref<ManualRequest>(core::RequestKind::send)});
+    if (on_send) on_send(*sends.back().request);
     return base::Ref<core::Request>(sends.back().request);
   }
   base::Result<base::Ref<core::Request>> irecv(const p2p::Buffer& buffer,

@@ -61,6 +61,12 @@ class Request : public Object {
     interrupted_.store(interrupted, std::memory_order_release);
   }
 
+  /// All that it still needs is the peer's doing: this process has only to find out in the end.
+  void leave_to_peer() { left_to_peer_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_left_to_peer() const {
+    return left_to_peer_.load(std::memory_order_relaxed);
+  }
+
   /// A single send or receive: its status is known when it is complete, and nothing else is to be
   /// done when it is handed out.
   [[nodiscard]] bool is_plain() const {
@@ -102,6 +108,7 @@ class Request : public Object {
     complete_.store(false, std::memory_order_relaxed);
     interrupted_.store(false, std::memory_order_relaxed);
     active_ = true;
+    left_to_peer_.store(false, std::memory_order_relaxed);
     status_ = Status{};
     error_.reset();
   }
@@ -120,6 +127,7 @@ class Request : public Object {
   bool active_ = true;
   std::atomic<bool> complete_{false};
   std::atomic<bool> interrupted_{false};
+  std::atomic<bool> left_to_peer_{false};
   Status status_;
   std::unique_ptr<Error> error_;
 };

@@ -29,6 +29,15 @@ TEST(Request, BeginsActiveAndIncompleteWithAnEmptyStatus) {
   EXPECT_EQ(request->status().bytes, 0);
 }
 
+TEST(Request, IsLeftToThePeerForOneLifeOnly) {
+  TestRequest request(RequestKind::send);
+  EXPECT_FALSE(request.is_left_to_peer());
+  request.leave_to_peer();
+  EXPECT_TRUE(request.is_left_to_peer());
+  request.activate();
+  EXPECT_FALSE(request.is_left_to_peer());
+}
+
 TEST(Request, RefusesToStartOrCancelByDefault) {
   for (const RequestKind kind :
        {RequestKind::send, RequestKind::receive, RequestKind::collective, RequestKind::generalized,

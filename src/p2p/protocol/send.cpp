@@ -286,6 +286,9 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
   const std::size_t counted = rendezvous.offer == wire::Offer::frames ? payload : total;
   note_sent(endpoint, channel_of(rendezvous.offer, endpoint.frame_channel()), total, counted,
             payload, protocol);
+  if (rendezvous.offer == wire::Offer::single_copy ||
+      (rendezvous.offer == wire::Offer::get && kind == ChannelKind::rc_rdma))
+    request.leave_to_peer();
   if (keep_copy) request.finish();
   return true;
 }
