@@ -8,11 +8,9 @@
 //
 // Ownership: a member of the Engine.
 // Threads:   set_attended: while no other thread uses the engine, or by the one that starts and
-// ends
-//            the progress threads. Everything else by any thread.
-// Bounds:    what the program did not announce waits for a progress thread as long as its last
-// visit
-//            took, or aside_ns_max.
+//            ends the progress threads. Everything else by any thread.
+// Bounds:    what the program did not announce waits for a progress thread for as long as that
+//            lingers, and then as long as the program's last visit took, or aside_ns_max.
 #pragma once
 
 #include <algorithm>
@@ -89,6 +87,7 @@ class Attendance {
    private:
     Attendance& attendance_;
   };
+
   [[nodiscard]] bool is_program_inside() const {
     return inside_.load(std::memory_order_relaxed) > 0;
   }
@@ -122,7 +121,7 @@ class Attendance {
   std::atomic<std::uint32_t> inside_{0};  // threads of the program
   std::atomic<std::uint32_t> visits_{0};  // that have ended, wrapping
   std::atomic<std::uint32_t> aside_{0};   // progress threads
-  std::atomic<std::uint32_t> asleep_{0};  // others of them
+  std::atomic<std::uint32_t> asleep_{0};  // progress threads, until something comes
   std::atomic<int> program_core_{-1};
   std::atomic<std::uint32_t> calls_{0};  // to come back, wrapping
 };

@@ -162,8 +162,8 @@ class Engine {
   /// How long a progress thread sleeps at most: what the program's own calls have made due in the
   /// meantime (frames to be sent again, the rest of a copy) waits no longer.
   static constexpr std::uint64_t attendant_sleep_ns_max = 2'000'000;
-  /// How long one that has stepped aside stays awake: waking it costs the program a signal from
-  /// core to core (7 us in a virtual machine), and the message as long again.
+  /// How long one stays awake that has moved something, or has stepped aside: waking it costs the
+  /// program a signal from core to core (7 us in a virtual machine), and the message as long again.
   static constexpr std::uint64_t attendant_lingers_ns = 100'000;
 
   bool progress(UserCode user_code);

@@ -286,9 +286,10 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
   const std::size_t counted = rendezvous.offer == wire::Offer::frames ? payload : total;
   note_sent(endpoint, channel_of(rendezvous.offer, endpoint.frame_channel()), total, counted,
             payload, protocol);
-  if (rendezvous.offer == wire::Offer::single_copy ||
-      (rendezvous.offer == wire::Offer::get && kind == ChannelKind::rc_rdma))
-    request.leave_to_peer();
+  // Over TCP, too, the receiver reads, but it is we who send what it asks for.
+  const bool is_read_by_adapter = rendezvous.offer == wire::Offer::get &&
+                                  kind == ChannelKind::rc_rdma && !is_for_networks(request.total);
+  if (rendezvous.offer == wire::Offer::single_copy || is_read_by_adapter) request.leave_to_peer();
   if (keep_copy) request.finish();
   return true;
 }
