@@ -38,14 +38,13 @@ Adapter::Adapter(const AdapterSettings& settings, std::unique_ptr<Attachment> at
 
 Adapter::~Adapter() { attachment_->stop(); }
 
-void Adapter::send_for(qp::QueuePair& queue_pair) {
+void Adapter::send_for(qp::QueuePair& queue_pair, bool takes_long) {
   device_.note_work(queue_pair);
-  attachment_->send(device_);
-}
-
-void Adapter::leave_for(qp::QueuePair& queue_pair) {
-  device_.note_work(queue_pair);
-  attachment_->leave(device_);
+  if (takes_long) {
+    attachment_->leave(device_);
+  } else {
+    attachment_->send(device_);
+  }
 }
 
 void Adapter::send_all() {

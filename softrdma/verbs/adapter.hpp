@@ -81,11 +81,9 @@ class Adapter final : private device::DeviceListener {
   /// Once around; true if anything moved.
   bool drive() { return attachment_->drive(device_); }
   /// Sends what is ready after QUEUE_PAIR got work, but not for ever; what is left then goes
-  /// later, by itself.
-  void send_for(qp::QueuePair& queue_pair);
-  /// QUEUE_PAIR got work that takes long. An adapter would not keep the program meanwhile: whoever
-  /// drives next does it, which is the program if it polls, and the device's thread if it does not.
-  void leave_for(qp::QueuePair& queue_pair);
+  /// later, by itself. Work that TAKES_LONG is left to whoever drives next, as an adapter would not
+  /// keep the program meanwhile: the program if it polls, the device's thread if it does not.
+  void send_for(qp::QueuePair& queue_pair, bool takes_long = false);
   /// The same, for whatever is ready.
   void send() { attachment_->send(device_); }
   /// Nothing waits to be sent any more.

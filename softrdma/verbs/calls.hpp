@@ -52,6 +52,10 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
 ibv_mr* register_region(ibv_pd* pd, void* memory, std::size_t bytes, std::uint64_t address,
                         unsigned access);
 
+/// Whether REQUEST, which its queue pair has taken, keeps whoever carries it out: as send_for()
+/// wants to know.
+bool is_long(const ibv_send_wr& request);
+
 /// POST(work) for each of a list; stops at the first that fails.
 template <class Work, class Post>
 int post_each(Work* work, Work** bad, Post&& post) {

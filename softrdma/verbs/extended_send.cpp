@@ -1,5 +1,6 @@
 #include "softrdma/verbs/extended_send.hpp"
 
+#include "softrdma/verbs/calls.hpp"
 #include "softrdma/verbs/process.hpp"
 
 namespace softrdma::verbs {
@@ -48,9 +49,12 @@ int post_all(QueuePair& qp) {
     if (error == 0) error = qp.inner->check_send(work, address_of(visible, work));
   });
   if (error != 0) return error;
-  builder.for_each(
-      [&](const ibv_send_wr& work) { qp.inner->post_send(work, address_of(visible, work)); });
-  adapter.send_for(*qp.inner);
+  bool takes_long = false;
+  builder.for_each([&](const ibv_send_wr& work) {
+    takes_long |= is_long(work);
+    qp.inner->post_send(work, address_of(visible, work));
+  });
+  adapter.send_for(*qp.inner, takes_long);
   return 0;
 }
 

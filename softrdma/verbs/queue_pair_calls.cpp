@@ -183,19 +183,13 @@ void SharedReceives::on_limit_reached() {
 
 // Posting
 
-namespace {
-
-/// Copying that much takes longer than waking a thread.
-constexpr std::uint64_t long_bytes_min = 64 << 10;
-
 bool is_long(const ibv_send_wr& request) {
+  // Copying that much takes longer than waking a thread.
+  constexpr std::uint64_t long_bytes_min = 64 << 10;
   if (request.opcode != IBV_WR_RDMA_WRITE && request.opcode != IBV_WR_RDMA_READ) return false;
-  std::uint64_t bytes = 0;
-  for (int i = 0; i < request.num_sge; ++i) bytes += request.sg_list[i].length;
-  return bytes >= long_bytes_min;
+  return memory::total_bytes({request.sg_list, static_cast<std::size_t>(request.num_sge)}) >=
+         long_bytes_min;
 }
-
-}  // namespace
 
 int post_send(ibv_qp* qp, ibv_send_wr* work, ibv_send_wr** bad) {
   if (is_lost()) return ENODEV;
@@ -204,18 +198,15 @@ int post_send(ibv_qp* qp, ibv_send_wr* work, ibv_send_wr** bad) {
   const auto lock = adapter.lock();
   bool takes_long = false;
   const int error = post_each(work, bad, [&](const ibv_send_wr& request) {
-    takes_long |= is_long(request);
     if (request.opcode == IBV_WR_BIND_MW && request.bind_mw.mw->type != IBV_MW_TYPE_2)
       return EINVAL;
     const bool has_address = qp->qp_type == IBV_QPT_UD && request.wr.ud.ah != nullptr;
-    return object.inner->post_send(
+    const int refused = object.inner->post_send(
         request, has_address ? &object_of<AddressHandle>(request.wr.ud.ah).attributes : nullptr);
+    takes_long |= refused == 0 && is_long(request);
+    return refused;
   });
-  if (takes_long) {
-    adapter.leave_for(*object.inner);
-  } else {
-    adapter.send_for(*object.inner);
-  }
+  adapter.send_for(*object.inner, takes_long);
   return error;
 }
 

@@ -86,6 +86,17 @@ TEST_F(Verbs, LongWorkIsDoneThoughTheProgramPollsNoMore) {
   EXPECT_EQ(ram[target + bytes - 1], 'x');
 }
 
+TEST_F(Verbs, EntriesBeyondWhatAQueueTakesAreNotRead) {
+  const auto [a, b] = create_pair();
+  EXPECT_EQ(post_send(a, 1, 0, 1,
+                      [](ibv_send_wr& work) {
+                        work.opcode = IBV_WR_RDMA_WRITE;
+                        work.sg_list = nullptr;
+                        work.num_sge = 1000;
+                      }),
+            EINVAL);
+}
+
 /// The seat of our device, as its neighbours see it.
 const fabric::SeatMemory* own_seat(const fabric::Host& neighbour) {
   for (std::uint16_t seat = 0; seat < neighbour.seats_end(); ++seat) {
