@@ -94,9 +94,7 @@ class Engine {
   /// spins and sleeps in between. DONE must depend only on what progress() or another thread inside
   /// this Engine changes.
   template <class Done>
-  void wait_until(Done&& done) {
-    wait_until(done, Patience(waiter_));
-  }
+  void wait_until(Done&& done);
   /// Until REQUEST is complete or interrupted, which only a receive from any source can be.
   void wait(const Request& request) {
     wait_until([&] { return request.is_complete() || request.is_interrupted(); });
@@ -167,8 +165,6 @@ class Engine {
   static constexpr std::uint64_t attendant_lingers_ns = 100'000;
 
   bool progress(UserCode user_code);
-  template <class Done>
-  void wait_until(Done&& done, Patience patience);
   /// Until there is something to do, or the program is inside.
   void attend_asleep(const std::atomic<bool>& is_dismissed, WakeBy by);
   /// Progress threads take over if REQUEST is not complete and needs somebody here.
@@ -245,7 +241,8 @@ inline bool Engine::sends_short(const ConstBuffer& buffer, const Envelope& envel
 }
 
 template <class Done>
-void Engine::wait_until(Done&& done, Patience patience) {
+void Engine::wait_until(Done&& done) {
+  Patience patience(waiter_);
   Attendance::Visit visit(attendance_);
   while (!done()) {
     if (attendant_drives_.load(std::memory_order_relaxed) && patience.lasts_beside_attendant())

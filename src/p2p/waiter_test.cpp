@@ -38,7 +38,7 @@ void wait_in_vain(CountingWaiter& waiter) {
 TEST(Patience, GivesWayToProgressThreadsAfterAMoment) {
   CountingWaiter waiter({.spin_ns = spin_ns, .shares_cores = true});
   wait_in_vain(waiter);
-  constexpr std::uint64_t moment_ns = 1500;
+  constexpr std::uint64_t moment_ns = 1000;
   EXPECT_LT(waiter.first_turn_of_others_ns, moment_ns);
   // From then on in every round.
   EXPECT_GT(waiter.turns_of_others, 90);
