@@ -1,6 +1,9 @@
 #include "transport/tcp/connection.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -59,13 +62,26 @@ void Connection::send(std::byte* frame, std::size_t bytes, std::byte* sealed) {
   const std::size_t content_bytes = bytes + (seal_ ? seal_bytes : 0);
   const std::size_t whole_bytes = record_bytes(bytes, seal_.has_value());
   std::memset(from + content_bytes, 0, whole_bytes - sizeof(header) - content_bytes);
+  std::byte* const record = from - sizeof(header);
+  // Most have the socket for themselves, and need no place in the queue.
+  const bool is_alone = is_flushed() && !is_blocked_;
+  const std::size_t sent = is_alone ? give(std::array{iovec{record, whole_bytes}}) : 0;
+  if (sent == whole_bytes) [[likely]] {
+    if (sealed != nullptr) SendBuffers::release(sealed);
+    return;
+  }
   SendBuffers::note_given(from);
   if (sealed != nullptr) SendBuffers::release(sealed);
+  if (has_failed_) return SendBuffers::note_left(from);
   Piece& piece = queue_.emplace_back();
-  piece.data = from - sizeof(header);
-  piece.bytes = whole_bytes;
+  piece.data = record + sent;
+  piece.bytes = whole_bytes - sent;
   piece.frame = from;
-  if (!is_blocked_) flush();
+  if (is_alone) {
+    set_blocked(true);
+  } else if (!is_blocked_) {
+    flush();
+  }
 }
 
 bool Connection::send_once(std::span<const std::byte> frame) {
@@ -114,18 +130,25 @@ void Connection::flush() {
       pieces[i] = {const_cast<std::byte*>(queue_[i].data), queue_[i].bytes};
       offered += queue_[i].bytes;
     }
-    const platform::TcpSocket::Moved moved = socket_.send(std::span(pieces).first(count));
-    if (moved.outcome == platform::TcpSocket::Outcome::failed)
-      return fail(platform::error_text(moved.error));
-    note_sent(moved.bytes);
-    if (moved.bytes < offered) return set_blocked(true);
-    left -= std::min(left, moved.bytes);
+    const std::size_t sent = give(std::span(pieces).first(count));
+    if (has_failed_) return;
+    note_sent(sent);
+    if (sent < offered) return set_blocked(true);
+    left -= std::min(left, sent);
   }
   set_blocked(false);
 }
 
+/// How many bytes of PIECES the socket has taken.
+std::size_t Connection::give(std::span<const iovec> pieces) {
+  const platform::TcpSocket::Moved moved = socket_.send(pieces);
+  if (moved.outcome == platform::TcpSocket::Outcome::failed)
+    fail(platform::error_text(moved.error));
+  services_.bytes_sent[interface_.value_or(services_.interfaces.size())] += moved.bytes;
+  return moved.bytes;
+}
+
 void Connection::note_sent(std::size_t bytes) {
-  services_.bytes_sent[interface_.value_or(services_.interfaces.size())] += bytes;
   while (bytes > 0) {
     Piece& piece = queue_.front();
     const std::size_t sent = std::min(bytes, piece.bytes);
@@ -142,7 +165,31 @@ void Connection::note_sent(std::size_t bytes) {
 
 void Connection::set_blocked(bool is_blocked) {
   if (std::exchange(is_blocked_, is_blocked) == is_blocked || has_failed_) return;
-  services_.poll.change(socket_.fd(), token_, is_blocked);
+  if (is_watched_) {
+    services_.poll.change(socket_.fd(), token_, is_blocked);
+  } else {
+    watch();
+  }
+}
+
+void Connection::watch() {
+  if (services_.recent == this) services_.recent_receipts = 0;
+  if (has_failed_ || std::exchange(is_watched_, true)) return;
+  give_memory_back();
+  if (!services_.poll.add(socket_.fd(), token_, is_blocked_))
+    fail(fmt::format("it cannot be waited for: {}", std::strerror(errno)));
+}
+
+void Connection::note_received() {
+  if (services_.recent != this) {
+    if (services_.recent != nullptr) services_.recent->watch();
+    services_.recent = this;
+    services_.recent_receipts = 0;
+  }
+  if (++services_.recent_receipts == receipts_until_alone && is_watched_ && !is_blocked_) {
+    services_.poll.remove(socket_.fd());
+    is_watched_ = false;
+  }
 }
 
 void Connection::lose_queue() {
@@ -175,7 +222,7 @@ void Connection::on_ready(bool is_readable, bool is_writable) {
 bool Connection::receive() {
   if (has_failed_) return false;
   if (!is_unread_ && !read()) return false;
-  services_.recent = this;
+  note_received();
   return tell();
 }
 
@@ -245,8 +292,9 @@ bool Connection::tell() {
   return true;
 }
 
+/// Unless more is likely to come at once.
 void Connection::give_memory_back() {
-  if (staging_ == nullptr || !reader_.is_empty()) return;
+  if (staging_ == nullptr || !reader_.is_empty() || !is_watched_) return;
   reader_.forget_memory();
   services_.staging.give_back(std::exchange(staging_, nullptr));
 }

@@ -120,6 +120,11 @@ class Connection final : public Polled {
   /// All that has come although sending has failed: the peer may have said last words.
   void receive_rest();
   void on_ready(bool is_readable, bool is_writable) override;
+  /// Whether the services are told when something has come. One that goes on bringing something is
+  /// asked itself instead, in every round: then its host need not tell with each packet (0.15 us
+  /// near, 0.2 far). It is watched again before anybody sleeps, or looks elsewhere.
+  [[nodiscard]] bool is_watched() const { return is_watched_; }
+  void watch();
   /// Nothing more is sent or told of.
   void fail(std::string why);
 
@@ -141,6 +146,8 @@ class Connection final : public Polled {
     std::array<std::byte, record_bytes(once_bytes_max, true)> memory{};
   };
   static constexpr std::size_t pieces_per_call = 16;
+  /// In a row, after which it is not watched: to end that and to begin it costs a microsecond.
+  static constexpr std::uint32_t receipts_until_alone = 64;
   /// Of a read's first bytes and what is behind them, so much is read to memory of its own and
   /// copied.
   static constexpr std::size_t read_beside_bytes = 4096;
@@ -149,6 +156,7 @@ class Connection final : public Polled {
   void queue_answers();
   void queue_chunk(ReadRequest& what);
   [[nodiscard]] bool is_readable(const Piece& piece) const;
+  std::size_t give(std::span<const iovec> pieces);
   void note_sent(std::size_t bytes);
   void set_blocked(bool is_blocked);
   void lose_queue();
@@ -161,6 +169,7 @@ class Connection final : public Polled {
   void fail_garbled();
   bool tell();
   void note_unsent();
+  void note_received();
   void give_memory_back();
 
   LinkServices& services_;
@@ -181,8 +190,9 @@ class Connection final : public Polled {
   std::deque<Read> reads_;           // of this side, in the order in which they are answered
   std::size_t rest_bytes_ = 0;       // of the data that is coming in, to the first of them
   bool is_blocked_ = false;          // the socket is full
-  bool is_unsent_ = false;           // in the services' list
-  bool is_unread_ = false;           // likewise
+  bool is_watched_ = true;
+  bool is_unsent_ = false;  // in the services' list
+  bool is_unread_ = false;  // likewise
   bool has_failed_ = false;
   bool is_garbled_ = false;  // what came makes no sense
   std::string failure_;

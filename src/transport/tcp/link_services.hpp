@@ -63,7 +63,8 @@ struct LinkServices {
   std::vector<TcpLink*> timed = {};      // with something to do by themselves at some time
   std::vector<Connection*> unsent = {};  // with something that was not worth a system call alone
   std::vector<Connection*> unread = {};  // with records that were read and not told of
-  Connection* recent = nullptr;          // that brought something last
+  Connection* recent = nullptr;          // that brought something last,
+  std::uint32_t recent_receipts = 0;     // and how often in a row
   std::uint32_t connections_made = 0;
   /// By each of the interfaces; the last: by none of them.
   std::vector<std::uint64_t> bytes_sent = std::vector<std::uint64_t>(interfaces.size() + 1);

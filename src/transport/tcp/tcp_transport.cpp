@@ -108,8 +108,18 @@ bool TcpTransport::progress() {
   }
   moved |= std::exchange(is_armed_, false) ? look(services_.clock()) : poll();
   quiet_rounds_ = moved ? 0 : quiet_rounds_ + 1;
+  if (quiet_rounds_ == rounds_until_watched) watch_recent();
   if (quiet_rounds_ == rounds_until_quiet) services_.buffers.release_idle();
   return moved;
+}
+
+void TcpTransport::arm() {
+  is_armed_ = true;
+  watch_recent();
+}
+
+void TcpTransport::watch_recent() {
+  if (services_.recent != nullptr) services_.recent->watch();
 }
 
 bool TcpTransport::poll() {
@@ -122,7 +132,11 @@ bool TcpTransport::poll() {
   const std::uint32_t stride = quiet_rounds_ > rounds_until_quiet ? rounds_if_quiet : 1;
   if (rounds_ % stride != 0) return false;
   bool moved = services_.recent != nullptr && services_.recent->receive();
-  if (services_.recent == nullptr || rounds_ % (stride * rounds_per_look) == 0)
+  const bool is_recent_alone = services_.recent != nullptr && !services_.recent->is_watched();
+  // Who waits for what has just come has it sooner without a look at all the others.
+  const std::uint32_t rounds_wanted =
+      moved || is_recent_alone ? rounds_per_look_beside_recent : rounds_per_look;
+  if (++rounds_without_look_ >= rounds_wanted || services_.recent == nullptr)
     moved |= look(services_.clock());
   if (!services_.changed.empty()) [[unlikely]] {
     serve_changed(services_.clock());
@@ -133,6 +147,7 @@ bool TcpTransport::poll() {
 
 bool TcpTransport::look(std::uint64_t now_ns) {
   looked_ns_ = now_ns;
+  rounds_without_look_ = 0;
   if (now_ns >= shut_until_ns_) open_again();
   const auto events = services_.poll.look();
   for (const platform::PollSet::Event& event : events) {

@@ -61,7 +61,7 @@ class TcpTransport final : public Transport {
   void leave() override;
   void come_back() override;
   [[nodiscard]] int descriptor() const override { return services_.poll.descriptor(); }
-  void arm() override { is_armed_ = true; }
+  void arm() override;
   [[nodiscard]] std::uint64_t deadline_ns() const override;
 
   /// Connections that came and were not let in: strangers, and such of this job as gave up.
@@ -75,6 +75,10 @@ class TcpTransport final : public Transport {
   static constexpr std::uint32_t rounds_per_clock = 32;
   /// Rounds that look at the peer who sent last, for each that asks about all.
   static constexpr std::uint32_t rounds_per_look = 4;
+  /// Likewise when it has just sent something, or has done so for long.
+  static constexpr std::uint32_t rounds_per_look_beside_recent = 16;
+  /// Rounds without anything after which that peer is one of many again.
+  static constexpr std::uint32_t rounds_until_watched = 64;
   /// Rounds without anything after which only one in rounds_if_quiet looks at all: the process is
   /// likely to be busy with other channels.
   static constexpr std::uint32_t rounds_until_quiet = 2048;
@@ -94,6 +98,7 @@ class TcpTransport final : public Transport {
 
   TcpLink& link_for(const Identity& peer);
   bool poll();
+  void watch_recent();
   bool look(std::uint64_t now_ns);
   void check_links(std::uint64_t now_ns);
   void accept_visitors(std::uint64_t now_ns);
@@ -121,6 +126,7 @@ class TcpTransport final : public Transport {
   std::uint64_t next_check_ns_ = 0;  // of hosts that are gone, and of connections nobody uses
   std::uint64_t shut_until_ns_ = never_ns;  // the listener is not listened to; never: it is
   std::uint32_t rounds_ = 0;
+  std::uint32_t rounds_without_look_ = 0;
   std::uint32_t quiet_rounds_ = 0;
   bool is_armed_ = true;
 };

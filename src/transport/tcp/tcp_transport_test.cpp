@@ -1,6 +1,7 @@
 #include "transport/tcp/tcp_transport.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <string>
 
@@ -247,6 +248,91 @@ TEST_P(Tcp, MemoryToReadIntoIsGivenBackWhenNothingComes) {
   const auto memory = [&] { return b.ledger.current_bytes(memory::Account::network_buffers); };
   const std::int64_t before = memory();
   EXPECT_LE(before, 600'000) << "one buffer stays for the next that comes";
+}
+
+/// TAKER gets one frame after the other by LINK, and never thinks of sleeping.
+void send_many(Link& link, TcpEnd& taker) {
+  constexpr std::uint64_t frames = 200;
+  const std::uint64_t until_ns = platform::monotonic_ns() + 20'000'000'000;
+  for (std::uint64_t i = 0; i < frames; ++i) {
+    const std::size_t wanted = taker.sink.arrivals.size() + 1;
+    ASSERT_TRUE(send_and_forget(link, 8, i));
+    while (taker.sink.arrivals.size() < wanted && platform::monotonic_ns() < until_ns)
+      taker.transport->progress();
+    ASSERT_EQ(taker.sink.arrivals.size(), wanted);
+  }
+}
+
+/// Whether the system tells of something that END could read, within a while.
+bool is_told(const TcpEnd& end, int while_ms) {
+  pollfd wanted{end.transport->descriptor(), POLLIN, 0};
+  return ::poll(&wanted, 1, while_ms) == 1;
+}
+constexpr int moment_ms = 20;
+constexpr int patience_ms = 10'000;
+
+TEST_P(Tcp, WhoGoesOnSendingIsWatchedByTheSystemAgainBeforeASleep) {
+  TcpLink& link = a.connect(b);
+  settle(a, b);
+  send_many(link, b);
+  ASSERT_TRUE(send_and_forget(link, 8, 0));
+  EXPECT_FALSE(is_told(b, moment_ms));
+  b.transport->arm();
+  EXPECT_TRUE(is_told(b, patience_ms));
+  const std::size_t before = b.sink.arrivals.size();
+  b.transport->progress();
+  EXPECT_EQ(b.sink.arrivals.size(), before + 1);
+}
+
+TEST_P(Tcp, WhoHasStoppedSendingIsWatchedByTheSystemAgain) {
+  TcpLink& link = a.connect(b);
+  settle(a, b);
+  send_many(link, b);
+  constexpr int quiet_rounds = 100;
+  for (int i = 0; i < quiet_rounds; ++i) b.transport->progress();
+  ASSERT_TRUE(send_and_forget(link, 8, 0));
+  EXPECT_TRUE(is_told(b, patience_ms));
+}
+
+TEST_P(Tcp, AnotherPeerIsHeardBesideOneThatGoesOnSending) {
+  TcpLink& link = a.connect(b);
+  TcpEnd c(2, test_settings(GetParam()));
+  TcpLink& other = c.connect(b);
+  settle(a, b, c);
+  send_many(link, b);
+  ASSERT_TRUE(send_and_forget(other, 8, 1));
+  ASSERT_TRUE(is_told(b, patience_ms));
+  const std::size_t before = b.sink.arrivals.size();
+  constexpr int rounds_max = 20;
+  for (int i = 0; i < rounds_max; ++i) b.transport->progress();
+  EXPECT_EQ(b.sink.arrivals.size(), before + 1);
+  // Both are heard of from now on.
+  ASSERT_TRUE(send_and_forget(link, 8, 2));
+  settle(b);
+  EXPECT_EQ(b.sink.arrivals.size(), before + 2);
+}
+
+TEST_P(Tcp, ToWhomMuchIsSentThatDoesNotReadIsWatchedThoughItGoesOnSending) {
+  TcpLink& link = a.connect(b);
+  settle(a, b);
+  Link& back = *b.sink.links.at(0);
+  send_many(link, b);
+  std::uint64_t sent = 0;
+  while (send_and_forget(back, tcp::frame_bytes_max, sent)) ++sent;
+  EXPECT_FALSE(b.transport->is_drained());
+  settle(a, b);
+  EXPECT_TRUE(b.transport->is_drained());
+  EXPECT_EQ(a.sink.arrivals.size(), sent);
+}
+
+TEST_P(Tcp, OneThatGoesOnSendingAndBreaksIsMadeAnew) {
+  TcpLink& link = a.connect(b);
+  settle(a, b);
+  send_many(link, b);
+  link.cut();
+  const auto is_back = [&] { return a.sink.channels_changed == 3 && link.channels().has(kind); };
+  ASSERT_TRUE(tcp::poll_until(is_back, a, b));
+  send_many(link, b);
 }
 
 TEST(TcpSettings, DifferentWishesAreASentenceForTheUser) {
