@@ -49,7 +49,8 @@ class Results:
 
     def page(self):
         """The result page."""
-        totals = [compare.totals(samples, names[0]) for samples, names in self.compared]
+        reached, unproven, goals = (sum(column) for column in zip(*(
+            compare.totals(samples, names[0]) for samples, names in self.compared)))
         rounds = ", ".join(f"{number} ({what})" for what, number in self.rounds.items())
         where = self.where
         parts = ["# Hawser between hosts", "",
@@ -58,8 +59,8 @@ class Results:
                  f"kernel's (veth); {figures.MANY_HOSTS} of {figures.RANKS_PER_HOST} ranks, joined by a "
                  f"bridge. Congestion control: {where['congestion_control']}."
                  + (" Jobs of two ranks ran before other programs." if where["is_first"] else ""),
-                 f"Medians; whole interleaved rounds: {rounds}. {sum(each[0] for each in totals)} of "
-                 f"{sum(each[2] for each in totals)} goals reached.", ""]
+                 f"Medians; whole interleaved rounds: {rounds}. {reached} of {goals} goals reached, "
+                 f"{unproven} of them without some library. {peers.ABOUT_LINES}", ""]
         parts += [f"- {name}: {version}" for name, version in self.versions.items()] + [""]
         parts += [f"![{name}]({name}.svg)" for name in self.pictures] + [""]
         parts += [compare.table(samples, title, names) for samples, names in self.compared

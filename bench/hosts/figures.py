@@ -18,9 +18,10 @@ ALL_PAIRS = MANY_RANKS * (MANY_RANKS - RANKS_PER_HOST) // 2
 
 
 def jobs_of_two():
-    return [plan.Job("latency", 2, ("latency",), {"latency": LATENCY, "raw_latency": LATENCY}),
-            plan.Job("bandwidth", 2, ("stream",), {"bandwidth": BANDWIDTH,
-                                                   "raw_bandwidth": BANDWIDTH})]
+    return [plan.Job("latency", 2, ("latency", "line"),
+                     {"latency": LATENCY, "raw_latency": LATENCY}, line=True),
+            plan.Job("bandwidth", 2, ("stream", "line"),
+                     {"bandwidth": BANDWIDTH, "raw_bandwidth": BANDWIDTH}, line=True)]
 
 
 def connections(pattern, words, goal_value=None):
@@ -56,6 +57,8 @@ def beside(samples, names, title, ratio):
                 if name in values:
                     chosen.groups.setdefault(judged.title, judged)
                     chosen.values[judged.title][x][name] = values[name]
+                    if name in samples.lines[group.title][x]:
+                        chosen.lines[judged.title][x][name] = samples.lines[group.title][x][name]
     return chosen
 
 

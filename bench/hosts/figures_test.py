@@ -20,11 +20,14 @@ WHERE = {"processor": "A processor", "cores": 2, "system": "Linux", "time": "202
          "congestion_control": "cubic", "is_first": True}
 
 
+def library(name):
+    return types.SimpleNamespace(name=name)
+
+
 def samples_of(group, x, **values):
     samples = measure.Samples()
     for name, value in values.items():
-        library = types.SimpleNamespace(name=name.replace("_", " "))
-        samples.add(group, x, library, value)
+        samples.add(group, x, library(name.replace("_", " ")), value)
     return samples
 
 
@@ -47,6 +50,14 @@ class Comparisons(unittest.TestCase):
         for value, reached in ((88, True), (86, False)):
             samples = samples_of(figures.BANDWIDTH, 1 << 20, Hawser=value, bare_sockets=100)
             self.assertEqual(self.verdicts(samples)["Bandwidth beside bare sockets"][1], reached)
+
+    def test_only_figures_at_one_distance_of_the_cores_are_compared(self):
+        samples = measure.Samples()
+        for name, value, line in ((OWN, 7, 250), (OWN, 7, 260), (OWN, 4.4, 60), (BARE, 4, 62)):
+            samples.add(figures.LATENCY, 1, library(name), value, line)
+        (_, beside_bare) = figures.comparisons(samples, NAMES)
+        (row,) = compare.rows(beside_bare[0], "Latency beside bare sockets", OWN)
+        self.assertEqual((row.ratio, row.reached), (1.1, True))
 
     def test_other_sizes_have_no_goal(self):
         samples = samples_of(figures.LATENCY, 8, Hawser=9, Open_MPI=5.0, bare_sockets=4.0)
@@ -72,8 +83,8 @@ class Jobs(unittest.TestCase):
 
     def test_bare_sockets_do_the_same_job_to_an_address(self):
         bare = launchers.BareSockets(BARE, ("start",), pathlib.Path("micro"), {}, "10.0.0.1")
-        self.assertEqual(bare.command(2, ("latency",)),
-                         ["start", "-n", "2", "micro", "raw_tcp", "latency", "10.0.0.1"])
+        self.assertEqual(bare.command(2, ("latency", "line")),
+                         ["start", "-n", "2", "micro", "raw_tcp", "latency", "line", "10.0.0.1"])
 
     def test_words_choose_jobs(self):
         jobs = [*figures.jobs_of_two(), *figures.jobs_of_many()]

@@ -9,7 +9,7 @@
 
 typedef struct Line Line;
 
-/* If "line" is among the arguments and the job has two ranks, both on one host; otherwise null.
+/* If "line" is among the arguments and the job has two ranks, both on one machine; otherwise null.
  * Collective. */
 Line* line_if_named(int argc, char** argv);
 void free_line(Line* line);

@@ -23,7 +23,7 @@ static const Benchmark benchmarks[] = {
     {"pack", "", run_pack, MPI_THREAD_SINGLE},
     {"queue", "[line]", run_queue, MPI_THREAD_SINGLE},
     {"rate", "[line]", run_rate, MPI_THREAD_SINGLE},
-    {"raw_tcp", "[latency|stream] [ADDRESS]", run_raw_tcp, MPI_THREAD_SINGLE},
+    {"raw_tcp", "[latency|stream] [line] [ADDRESS]", run_raw_tcp, MPI_THREAD_SINGLE},
     {"stream", "[fresh] [both] [line]", run_stream, MPI_THREAD_SINGLE},
     {"strided", "[line]", run_strided, MPI_THREAD_SINGLE},
     {"threads", "[line]", run_threads, MPI_THREAD_MULTIPLE},

@@ -1,13 +1,14 @@
 /* What bare sockets do, for comparison with an MPI library over TCP: two ranks, and a connection of
- * their own over the loopback interface, or to ADDRESS of rank 0's host. The same exchanges as
- * `latency` and `stream`: "raw_latency BYTES MICROSECONDS" one way, polled; "raw_bandwidth BYTES
- * MEGABYTES-PER-SECOND". */
+ * their own over the loopback interface, or to ADDRESS (the last argument) of rank 0's host. The
+ * same exchanges as `latency` and `stream`, or as one of them if it is named: "raw_latency BYTES
+ * MICROSECONDS" one way, polled; "raw_bandwidth BYTES MEGABYTES-PER-SECOND". With `line` likewise. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "line.h"
 #include "micro.h"
 
 enum { raw_window = 64 };
@@ -104,45 +105,50 @@ static double raw_per_message(int connection, char* memory, size_t bytes, long w
   return (MPI_Wtime() - began) / (double)windows / raw_window;
 }
 
-static void print_latency(int connection, char* memory, size_t bytes, int rank) {
+static void print_latency(int connection, char* memory, size_t bytes, int rank, Line* line) {
   const long trial = 20, rounds_min = 4, rounds_max = 20000;
   const double batch_seconds = 0.01;
   raw_one_way(connection, memory, bytes, trial, rank);
   const long rounds =
       repetitions(batch_seconds, 2 * raw_one_way(connection, memory, bytes, trial, rank),
                   rounds_min, rounds_max);
-  double latency[batches];
+  Batches all;
+  begin_batches(&all, line);
   for (int i = 0; i < batches; ++i)
-    latency[i] = 1e6 * raw_one_way(connection, memory, bytes, rounds, rank);
-  if (rank == 0) printf("raw_latency %zu %.4f\n", bytes, median(latency, batches));
+    add_batch(&all, 1e6 * raw_one_way(connection, memory, bytes, rounds, rank));
+  print_batches(&all, "raw_latency", (int)bytes, 4);
 }
 
-static void print_bandwidth(int connection, char* memory, size_t bytes, int rank) {
+static void print_bandwidth(int connection, char* memory, size_t bytes, int rank, Line* line) {
   const long windows_min = 1, windows_max = 1000;
   const double batch_seconds = 0.02;
   raw_per_message(connection, memory, bytes, 1, rank);
   const double once = raw_window * raw_per_message(connection, memory, bytes, 2, rank);
   const long windows = repetitions(batch_seconds, once, windows_min, windows_max);
-  double bandwidth[batches];
+  Batches all;
+  begin_batches(&all, line);
   for (int i = 0; i < batches; ++i)
-    bandwidth[i] = 1e-6 * (double)bytes / raw_per_message(connection, memory, bytes, windows, rank);
-  if (rank == 0) printf("raw_bandwidth %zu %.1f\n", bytes, median(bandwidth, batches));
+    add_batch(&all,
+              1e-6 * (double)bytes / raw_per_message(connection, memory, bytes, windows, rank));
+  print_batches(&all, "raw_bandwidth", (int)bytes, 2);
 }
 
 void run_raw_tcp(int argc, char** argv) {
   require_ranks(2);
   const bool only_latency = has_argument(argc, argv, "latency");
   const bool only_stream = has_argument(argc, argv, "stream");
-  const bool has_address = argc > (only_latency || only_stream ? 1 : 0);
+  const int words = only_latency + only_stream + has_argument(argc, argv, "line");
   const size_t bytes_max = 4 << 20;
   const int rank = world_rank();
-  const int connection = connected_socket(rank, has_address ? argv[argc - 1] : "127.0.0.1");
+  const int connection = connected_socket(rank, argc > words ? argv[argc - 1] : "127.0.0.1");
+  Line* line = line_if_named(argc, argv);
   char* memory = allocate(bytes_max);
   memset(memory, 1, bytes_max);
   for (size_t bytes = 1; bytes <= bytes_max; bytes *= 2) {
-    if (!only_stream) print_latency(connection, memory, bytes, rank);
-    if (!only_latency) print_bandwidth(connection, memory, bytes, rank);
+    if (!only_stream) print_latency(connection, memory, bytes, rank, line);
+    if (!only_latency) print_bandwidth(connection, memory, bytes, rank, line);
   }
+  free_line(line);
   close(connection);
   free(memory);
 }

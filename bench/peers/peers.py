@@ -41,15 +41,18 @@ def working(candidates):
     return usable, versions
 
 
+ABOUT_LINES = ('Where a table has a column "line", only figures are compared that were taken while a bare '
+               "cache line took so long from one core to the other; a library that was never measured then "
+               "is missing in that row.")
+
+
 def page(samples, names, where, versions, rounds, pictures):
     """The result page."""
     reached, unproven, goals = compare.totals(samples, names[0])
     parts = ["# Hawser beside its peers", "",
              f"{where['processor']}, {where['cores']} cores, {where['system']}; {where['time'][:10]}.",
              f"Medians; whole interleaved rounds: {rounds}. {reached} of {goals} goals reached, "
-             f"{unproven} of them without some library. Where a table has a column \"line\", only figures "
-             "are compared that were taken while a bare cache line took so long from one core to the "
-             "other; a library that was never measured then is missing in that row.", ""]
+             f"{unproven} of them without some library. {ABOUT_LINES}", ""]
     parts += [f"- {name}: {versions[name]}" for name in names] + [""]
     parts += [f"![{name}]({name}.svg)" for name in pictures] + [""]
     parts += [compare.table(samples, title, names) for title in samples.groups]
