@@ -1,7 +1,8 @@
 /* What bare sockets do, for comparison with an MPI library over TCP: two ranks, and a connection of
  * their own over the loopback interface, or to ADDRESS (the last argument) of rank 0's host. The
  * same exchanges as `latency` and `stream`, or as one of them if it is named: "raw_latency BYTES
- * MICROSECONDS" one way, polled; "raw_bandwidth BYTES MEGABYTES-PER-SECOND". With `line` likewise. */
+ * MICROSECONDS" one way, polled; "raw_bandwidth BYTES MEGABYTES-PER-SECOND". With `line` likewise.
+ */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -123,12 +123,14 @@ void Connection::flush() {
     if (queue_.empty()) break;
     if (left == 0) return note_unsent();
     std::array<iovec, pieces_per_call> pieces;  // NOLINT(*-member-init): filled as far as used
-    const std::size_t count = std::min(queue_.size(), pieces.size());
+    const std::size_t count_max = std::min(queue_.size(), pieces.size());
+    std::size_t count = 0;
     std::size_t offered = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (queue_[i].key != 0 && !is_readable(queue_[i])) return fail(taken_back);
-      pieces[i] = {const_cast<std::byte*>(queue_[i].data), queue_[i].bytes};
-      offered += queue_[i].bytes;
+    for (; count < count_max && offered < bytes_per_call; ++count) {
+      const Piece& piece = queue_[count];
+      if (piece.key != 0 && !is_readable(piece)) return fail(taken_back);
+      pieces[count] = {const_cast<std::byte*>(piece.data), piece.bytes};
+      offered += piece.bytes;
     }
     const std::size_t sent = give(std::span(pieces).first(count));
     if (has_failed_) return;
