@@ -243,6 +243,8 @@ class Link {
     commit(kind);
     return true;
   }
+  /// What is sent once leaves together with the next frame, if that comes soon enough.
+  [[nodiscard]] virtual bool sends_once_along() const { return false; }
   enum class Resent : std::uint8_t {
     sent,
     no_room,    // now

@@ -36,12 +36,14 @@ class PairLink final : public Link {
   bool give_back(ChannelKind) override { return false; }
   bool recall(ChannelKind) override { return false; }
   [[nodiscard]] bool is_away() const override { return false; }
+  [[nodiscard]] bool sends_once_along() const override { return goes_along; }
   std::int64_t get(std::span<const transport::MemoryPiece>,
                    std::span<const transport::MemoryPiece>) override {
     return -1;
   }
 
   std::deque<Frame>* to = nullptr;
+  bool goes_along = false;
   std::size_t frames_sent = 0;
   std::size_t longest = 0;
   /// False: the frame is lost.
@@ -158,10 +160,11 @@ class CheckedFrames : public ::testing::Test {
     there->transport.link.to = &here->transport.inbox;
     peer = &here->table.find_or_make(there_is);
   }
-  bool send(std::uint32_t number) {
-    return peer->try_send(ChannelKind::shared_queue, 1, Sequencing::ordered,
-                          sizeof(FramePrefix) + sizeof(number),
-                          [&](std::byte* body) { std::memcpy(body, &number, sizeof(number)); });
+  bool send(std::uint32_t number) { return send(*peer, number); }
+  static bool send(Endpoint& by, std::uint32_t number) {
+    return by.try_send(ChannelKind::shared_queue, 1, Sequencing::ordered,
+                       sizeof(FramePrefix) + sizeof(number),
+                       [&](std::byte* body) { std::memcpy(body, &number, sizeof(number)); });
   }
   void pump() {
     constexpr std::uint64_t step_ns = 1'000'000;
@@ -278,6 +281,33 @@ TEST_F(CheckedFrames, AFrameThatIsAcknowledgedMayBeLost) {
   EXPECT_EQ(failed_there(), 0U);
   EXPECT_GT(peer->sent_again(), 20U);
   EXPECT_EQ(here->ledger.current_bytes(memory::Account::kept_frames), 0);
+}
+
+TEST_F(CheckedFrames, AnAcknowledgementThatIsDueGoesAlongWithAFrameWhereTheLinkCanDoSo) {
+  for (const bool goes_along : {true, false}) {
+    constexpr std::uint32_t frames_acknowledged_together = 6;
+    AssuranceSettings settings{.acknowledged = "shared_queue"};
+    settings.acknowledger.frames = frames_acknowledged_together;
+    open(settings);
+    PairLink& back = there->transport.link;
+    back.goes_along = goes_along;
+    for (std::uint32_t i = 0; i < frames_acknowledged_together; ++i) {
+      ASSERT_TRUE(send(i));
+      there->table.progress();
+    }
+    ASSERT_EQ(there->reader.numbers.size(), frames_acknowledged_together);
+    ASSERT_EQ(back.frames_sent, 0U);
+    ASSERT_TRUE(send(there->table.find_or_make({1, 0, 0}), 9));
+    ASSERT_EQ(here->transport.inbox.size(), goes_along ? 2U : 1U);
+    const auto class_of = [](const Frame& frame) { return static_cast<int>(frame.front()); };
+    EXPECT_EQ(class_of(here->transport.inbox.front()),
+              goes_along ? static_cast<int>(ControlClass::acknowledgement) : 1);
+    EXPECT_EQ(class_of(here->transport.inbox.back()), 1);
+    constexpr int rounds = 4;
+    for (int i = 0; i < rounds; ++i) pump();
+    EXPECT_EQ(back.frames_sent, 2U) << "once is enough";
+    EXPECT_EQ(here->reader.numbers.size(), 1U);
+  }
 }
 
 }  // namespace

@@ -245,6 +245,11 @@ bool Endpoint::send_acknowledgement() {
   return has_left;
 }
 
+void Endpoint::acknowledge_if_due() {
+  if (assurance_->acknowledger.deadline_ns() == 0 && send_acknowledgement())
+    assurance_->acknowledger.on_sent();
+}
+
 bool Endpoint::send_unnumbered(Link& by, ControlClass frame_class,
                                std::span<const std::byte> body) {
   std::array<std::byte, acknowledgement_bytes + frame_check_bytes> memory;

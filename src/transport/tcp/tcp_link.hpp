@@ -94,6 +94,7 @@ class TcpLink final : public Link, public Connection::Owner {
   void break_connection() override;
   [[nodiscard]] bool may_lose_frames() const override { return true; }
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
+  [[nodiscard]] bool sends_once_along() const override { return true; }
   Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes,
                 bool may_be_damaged) override;
   [[nodiscard]] bool is_under_way(std::byte* frame) const override;
