@@ -6,6 +6,8 @@
 //                  +----------------------------------+
 //                  | StepCount × steps_kept           |  who has arrived, counted
 //                  +----------------------------------+
+//                  | CoreTurns::Core × cores_max      |  on which cores
+//                  +----------------------------------+
 //                  | Cell × steps_kept × (members + 1)|  a step's cells stand side by side; the
 //                  |                                  |  last is the result
 //                  +----------------------------------+
@@ -64,9 +66,11 @@
 #include <span>
 #include <vector>
 
+#include "hostmem/core_turns.hpp"
 #include "hostmem/wake.hpp"
 #include "platform/file.hpp"
 #include "platform/prefetch.hpp"
+#include "platform/thread.hpp"
 
 namespace hawser::hostmem {
 
@@ -75,7 +79,7 @@ inline constexpr std::uint32_t middle_steps = 32;
 inline constexpr std::uint32_t bulk_steps = 4;
 inline constexpr std::uint32_t long_steps = 2;
 inline constexpr std::size_t middle_bytes = 1024;
-inline constexpr std::uint64_t board_magic = 0x3344524f42535748ULL;  // "HWSBORD3"
+inline constexpr std::uint64_t board_magic = 0x3444524f42535748ULL;  // "HWSBORD4"
 
 struct BoardShape {
   std::uint32_t members = 1;
@@ -83,6 +87,7 @@ struct BoardShape {
   bool counted = false;
   std::uint32_t long_bytes = 0;  // likewise, in the long area
 
+  static constexpr std::size_t core_turns_offset();
   static constexpr std::size_t cells_offset();
   [[nodiscard]] std::size_t progress_offset() const;
   [[nodiscard]] std::size_t collectors_offset() const;
@@ -133,8 +138,11 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t cell_payload_bytes = sizeof(Cell::payload);
 
+constexpr std::size_t BoardShape::core_turns_offset() {
+  return sizeof(BoardHeader) + steps_kept * sizeof(StepCount);
+}
 constexpr std::size_t BoardShape::cells_offset() {
-  return sizeof(Cell) + steps_kept * sizeof(StepCount);
+  return core_turns_offset() + CoreTurns::cores_max * sizeof(CoreTurns::Core);
 }
 inline std::size_t BoardShape::progress_offset() const {
   return cells_offset() + std::size_t{steps_kept} * (members + 1) * sizeof(Cell);
@@ -277,6 +285,12 @@ class Board {
     return all;
   }
 
+  /// Once this member has arrived at a counted step, and others have not: whether none of those
+  /// seem to wait for its core.
+  [[nodiscard]] bool is_core_done() const {
+    return core_turns_.seem_complete(step_, platform::current_core());
+  }
+
   /// How many bytes MEMBER, who has arrived, says that it shows.
   [[nodiscard]] std::size_t bytes_of(std::uint32_t member) const {
     return cell(step_, member).bytes;
@@ -361,6 +375,7 @@ class Board {
     const bool last =
         counts_[place].arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 == full_count_;
     if (last) all_came_to_ = step_;
+    core_turns_.note_arrival(step_, platform::current_core());
     return last;
   }
   bool have_all_come_to(std::uint64_t step) {
@@ -385,6 +400,7 @@ class Board {
   BoardShape shape_;
   BoardHeader* header_;
   StepCount* counts_;
+  CoreTurns core_turns_;
   Cell* cells_;
   Progress* progress_;
   Collector* collectors_;

@@ -25,6 +25,9 @@ struct WaitPolicy {
   std::uint32_t yields = 0;     // rounds in which others may run first, where they are not,
   std::uint64_t yield_ns = 0;   // and this long at least: without others a round is over at once
   bool sleeps_at_once = false;  // none of these: who waits sleeps
+  /// Where ranks outnumber cores: looks at what nobody else on this core can bring about, before
+  /// others have a turn on it all the same.
+  std::uint32_t looks_alone = 0;
 };
 
 /// What ends a sleep, besides wake() and its deadline.

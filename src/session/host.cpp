@@ -22,6 +22,9 @@ namespace {
 /// longer than a short message takes to be answered.
 constexpr std::uint64_t spin_beside_threads_ns = 10'000;
 
+/// About 2 us, as long as a turn on a core that ranks share.
+constexpr std::uint32_t looks_alone = 128;
+
 std::vector<std::string_view> transports_named(std::string_view list) {
   std::vector<std::string_view> names;
   for (const auto part : std::views::split(list, ',')) names.emplace_back(part.begin(), part.end());
@@ -59,7 +62,8 @@ Result<std::unique_ptr<HostSurroundings>> HostSurroundings::create(bootstrap::Bo
       .shares_cores = !threads_have_cores,
       .yields = static_cast<std::uint32_t>(settings.wait.yields),
       .yield_ns = static_cast<std::uint64_t>(settings.wait.yield_us) * 1000,
-      .sleeps_at_once = settings.wait.progress == "blocking"};
+      .sleeps_at_once = settings.wait.progress == "blocking",
+      .looks_alone = settings.wait.progress == "blocking" ? 0 : looks_alone};
   // Job-wide: it follows from numbers that all local processes share, and each of them registers.
   // A kernel without membarrier lacks it for all of them. Only who polls sleeps rarely.
   const bool sleeper_pays = !oversubscribed && settings.wait.progress == "polling" &&

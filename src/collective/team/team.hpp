@@ -26,6 +26,7 @@
 #include "hostmem/measured_copy.hpp"
 #include "memory/ledger/ledger.hpp"
 #include "p2p/engine.hpp"
+#include "platform/clock.hpp"
 #include "platform/file.hpp"
 #include "platform/process.hpp"
 
@@ -138,13 +139,13 @@ class Team final : public core::Companion {
   }
 
   void await_all() {
-    wait_until([&] { return board_.have_all_arrived(); });
+    wait_for_all_until([&] { return board_.have_all_arrived(); });
   }
   void await(int member) {
     wait_until([&] { return board_.has_arrived(static_cast<std::uint32_t>(member)); });
   }
   void await_result() {
-    wait_until([&] { return board_.has_result(); });
+    wait_for_all_until([&] { return board_.has_result(); });
   }
   /// This member waits no longer, since others may never come; what the call has made is worthless.
   [[nodiscard]] bool has_left() const { return nowhere_ != nullptr; }
@@ -180,6 +181,39 @@ class Team final : public core::Companion {
     // Who died may have come first.
     if (!is_ready && !ready()) leave();
   }
+  /// The same, where READY() is that all have arrived, or follows from it.
+  template <class Ready>
+  void wait_for_all_until(const Ready& ready) {
+    if (has_left()) [[unlikely]]
+      return;
+    if (ready()) return;
+    if (engine_.waiter().policy().looks_alone == 0 || !has_last()) {
+      wait_long_until(ready);
+    } else if (!comes_in_turn(ready)) {
+      wait_long_until([&] { return ready() || comes_from_elsewhere(ready); });
+    }
+  }
+  /// Most such waits are over once the others on this core have had their turn: no round of
+  /// progress is made for those, but now and then.
+  template <class Ready>
+  [[gnu::noinline]] bool comes_in_turn(const Ready& ready) {
+    if (++turns_ % turns_per_round == 0) return false;
+    board_.make_known();
+    if (comes_from_elsewhere(ready)) return true;
+    engine_.waiter().relax();
+    return ready();
+  }
+  /// Looks on for about as long as another's turn takes, if none of those that are missing seems to
+  /// want this core: true if it was ready meanwhile.
+  template <class Ready>
+  bool comes_from_elsewhere(const Ready& ready) const {
+    const std::uint32_t looks = engine_.waiter().policy().looks_alone;
+    for (std::uint32_t i = 0; i < looks && board_.is_core_done(); ++i) {
+      platform::cpu_relax();
+      if (ready()) return true;
+    }
+    return false;
+  }
   void wait_for_place(std::size_t bytes);
   void count_long_call();
   void leave();
@@ -188,6 +222,8 @@ class Team final : public core::Companion {
 
   p2p::Engine& engine_;
   const Ground ground_;
+  static constexpr std::uint32_t turns_per_round = 16;
+  std::uint32_t turns_ = 0;
   std::int64_t long_calls_ = 0;  // while there is no long area
   bool has_long_area_ = false;
   std::size_t charged_bytes_;
