@@ -5,15 +5,15 @@
 // have, the rest happens on other cores: whoever gives way then gets nothing for it but two more
 // turns of the scheduler, and is late when the step is over.
 //
-//   one word per core:  latest step (32 bits) | who share the core (16) | arrivals at that step
-//   (16)
+//   a word per core:  latest step (32 bits) | who share the core (16) | arrivals at it (16)
 //
 // A guess, and used for nothing but waiting: as many share a core as have arrived there at one of
 // the last steps. Members that have moved, two that add at a time (one was interrupted), or cores
 // beyond cores_max that share a word make it wrong for some steps. Who runs ahead begins the next
-// step's count; those who come to the earlier one later do not count, and no more is said about
-// that. Ownership: borrows the memory, zeroed, of all members. Threads: one of each process at a
-// time.
+// step's count; those who come to the earlier one later do not count, and nothing is said of it.
+//
+// Ownership: borrows the memory, zeroed, of all members.
+// Threads:   one of each process at a time.
 #pragma once
 
 #include <algorithm>
@@ -37,12 +37,14 @@ class CoreTurns {
   void note_arrival(std::uint64_t step, int core) {
     std::atomic<std::uint64_t>& word = cores_[place(core)].word;
     const std::uint64_t old = word.load(std::memory_order_relaxed);
-    const std::uint32_t ahead = static_cast<std::uint32_t>(step) - step_of(old);
+    const auto now = static_cast<std::uint32_t>(step);
+    const std::uint32_t ahead = now - step_of(old);
     if (ahead > std::numeric_limits<std::uint32_t>::max() / 2) return;
     std::uint64_t sharers = sharers_of(old);
     std::uint64_t arrivals = arrivals_of(old);
     if (ahead > 0) {
-      sharers = step % steps_remembered == 0 ? arrivals : std::max(sharers, arrivals);
+      const bool is_remembered = now / steps_remembered == step_of(old) / steps_remembered;
+      sharers = is_remembered ? std::max(sharers, arrivals) : arrivals;
       arrivals = 0;
     }
     arrivals = std::min(arrivals + 1, count_mask);
@@ -60,7 +62,7 @@ class CoreTurns {
   static constexpr int sharers_shift = 16;
   static constexpr std::uint64_t count_mask = 0xffff;
   /// After so many, who has moved away is forgotten.
-  static constexpr std::uint64_t steps_remembered = 64;
+  static constexpr std::uint32_t steps_remembered = 64;
 
   static std::uint32_t place(int core) { return static_cast<std::uint32_t>(core) % cores_max; }
   static std::uint32_t step_of(std::uint64_t word) {
