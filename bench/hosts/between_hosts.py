@@ -49,8 +49,8 @@ class Results:
 
     def page(self):
         """The result page."""
-        reached, unproven, goals = (sum(column) for column in zip(*(
-            compare.totals(samples, names[0]) for samples, names in self.compared)))
+        totals = [compare.totals(samples, names[0]) for samples, names in self.compared]
+        reached, unproven, goals = (sum(each[i] for each in totals) for i in range(3))
         rounds = ", ".join(f"{number} ({what})" for what, number in self.rounds.items())
         where = self.where
         parts = ["# Hawser between hosts", "",

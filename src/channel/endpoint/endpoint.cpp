@@ -150,8 +150,7 @@ std::uint64_t Endpoint::serve(std::uint64_t now_ns) {
       now_ns, [&](const delivery::SentFrame& sent) { return send_again(sent, asks); });
   // What is under way will arrive; what the peer says of it may have been lost.
   if (asks) send_unnumbered(ControlClass::question, {});
-  if (assurance_->acknowledger.deadline_ns() <= now_ns && send_acknowledgement())
-    assurance_->acknowledger.on_sent();
+  acknowledge_if_due(now_ns);
   if (assurance_->damaged && send_damage_report()) assurance_->damaged.reset();
   return assurance_->deadline_ns();
 }
@@ -245,8 +244,8 @@ bool Endpoint::send_acknowledgement() {
   return has_left;
 }
 
-void Endpoint::acknowledge_if_due() {
-  if (assurance_->acknowledger.deadline_ns() == 0 && send_acknowledgement())
+void Endpoint::acknowledge_if_due(std::uint64_t now_ns) {
+  if (assurance_->acknowledger.deadline_ns() <= now_ns && send_acknowledgement())
     assurance_->acknowledger.on_sent();
 }
 

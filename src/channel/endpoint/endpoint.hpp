@@ -276,7 +276,7 @@ class Endpoint {
                                           std::size_t frame_bytes, Fill& fill) {
     if (!assurance_->window.has_room()) return false;
     if (assurance_->timer_state.is_urgent && link_->sends_once_along()) [[unlikely]]
-      acknowledge_if_due();
+      acknowledge_if_due(0);  // the clock would cost more than the rest
     const std::size_t whole_bytes = frame_bytes + (is_checked(kind) ? frame_check_bytes : 0);
     std::byte* frame = link_->reserve(kind, whole_bytes);
     if (frame == nullptr) return false;
@@ -323,7 +323,8 @@ class Endpoint {
   void expect(std::uint64_t deadline_ns) {
     assurance_->timers.expect(*this, assurance_->timer_state, deadline_ns);
   }
-  void acknowledge_if_due();
+  /// NOW_NS may be 0: only what is due at once, whatever the time.
+  void acknowledge_if_due(std::uint64_t now_ns);
   /// The peer shall hear soon what we have: something about its frames is not as it should be.
   void hurry(const Link& by);
   void on_acknowledged(const delivery::Acknowledgement& acknowledgement);

@@ -222,9 +222,9 @@ class Team final : public core::Companion {
 
   p2p::Engine& engine_;
   const Ground ground_;
-  static constexpr std::uint32_t turns_per_round = 16;
-  std::uint32_t turns_ = 0;
-  std::int64_t long_calls_ = 0;  // while there is no long area
+  static constexpr std::uint32_t turns_per_round = 16;  // of progress
+  std::uint32_t turns_ = 0;                             // waits for all that began with a turn
+  std::int64_t long_calls_ = 0;                         // while there is no long area
   bool has_long_area_ = false;
   std::size_t charged_bytes_;
   hostmem::Board board_;

@@ -66,22 +66,19 @@ void Connection::send(std::byte* frame, std::size_t bytes, std::byte* sealed) {
   // Most have the socket for themselves, and need no place in the queue.
   const bool is_alone = is_flushed() && !is_blocked_;
   const std::size_t sent = is_alone ? give(std::array{iovec{record, whole_bytes}}) : 0;
-  if (sent == whole_bytes) [[likely]] {
-    if (sealed != nullptr) SendBuffers::release(sealed);
-    return;
+  if (sent < whole_bytes && !has_failed_) [[unlikely]] {
+    SendBuffers::note_given(from);
+    Piece& piece = queue_.emplace_back();
+    piece.data = record + sent;
+    piece.bytes = whole_bytes - sent;
+    piece.frame = from;
+    if (is_alone) {
+      set_blocked(true);
+    } else if (!is_blocked_) {
+      flush();
+    }
   }
-  SendBuffers::note_given(from);
   if (sealed != nullptr) SendBuffers::release(sealed);
-  if (has_failed_) return SendBuffers::note_left(from);
-  Piece& piece = queue_.emplace_back();
-  piece.data = record + sent;
-  piece.bytes = whole_bytes - sent;
-  piece.frame = from;
-  if (is_alone) {
-    set_blocked(true);
-  } else if (!is_blocked_) {
-    flush();
-  }
 }
 
 bool Connection::send_once(std::span<const std::byte> frame) {

@@ -146,8 +146,8 @@ class Connection final : public Polled {
     std::array<std::byte, record_bytes(once_bytes_max, true)> memory{};
   };
   static constexpr std::size_t pieces_per_call = 16;
-  /// A call takes pieces until it has as much. With a megabyte at a time cubic and BBR let half as
-  /// much pass as with this, and with a quarter of it.
+  /// A call takes pieces until it has as much: three chunks of data. With a megabyte at a time
+  /// cubic and BBR let half as much pass, and with a quarter of it too.
   static constexpr std::size_t bytes_per_call = std::size_t{640} * 1024;
   /// In a row, after which it is not watched: to end that and to begin it costs a microsecond.
   static constexpr std::uint32_t receipts_until_alone = 64;
