@@ -46,6 +46,13 @@ void register_shm(base::ParameterRegistry& registry, transport::shm::Settings& s
                 .unit = "bytes",
                 .min = 65536,
                 .max = 64 << 20});
+  registry.add(
+      "shm.ring_cells", &shm.ring_cells,
+      {.sentence = "Cells of 32 KiB that come with such room: who receives a long frame in "
+                   "one answers in it, in memory that is in its cache.",
+       .unit = "cells",
+       .min = 0,
+       .max = 1024});
   registry.add("shm.long_rings_max", &shm.long_rings_max,
                {.sentence = "Rings in a process's memory that get such room at a time.",
                 .unit = "rings",

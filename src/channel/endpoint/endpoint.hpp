@@ -202,9 +202,6 @@ class Endpoint {
   /// It has something to say in the next round of progress: that the peer's frames are here.
   [[nodiscard]] bool is_urgent() const { return assurance_ && assurance_->timer_state.is_urgent; }
 
-  /// Sequenced frames that have come from the peer, as a count that wraps.
-  [[nodiscard]] std::uint32_t arrivals() const { return reorder_.expected(); }
-
   /// Counts a message of BYTES payload on KIND, in the direction away from us or towards us.
   void count_sent(ChannelKind kind, std::uint64_t bytes) {
     counts_.of(kind).sent.add(bytes);

@@ -39,7 +39,7 @@ namespace hawser::p2p {
 struct ProtocolSettings {
   std::int64_t credit_bytes = 1 << 20;             // unexpected eager payload per sender
   std::int64_t single_copy_chunk_bytes = 1 << 20;  // copied at a time, between other progress
-  std::int64_t stream_bytes_max = 128 << 10;       // longer messages are asked for before they go
+  std::int64_t stream_bytes_max = 512 << 10;       // longer messages are asked for before they go
   bool rendezvous_inline = false;                  // its first frame takes data along
   std::string rdma = "get";                        // "get", "put" or "pipeline"
   bool rdma_chained = true;                        // its last frame is posted along with it
@@ -126,6 +126,14 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
 
  private:
   class ProbedMessage;
+  /// Payload of one frame of a long message. What a frame costs both sides, a system call or a
+  /// core's way to lines that it has not asked for yet, is as much as copying some KiB; beyond this
+  /// length nothing is gained, and the other side waits.
+  static constexpr std::size_t fragment_bytes = std::size_t{32} * 1024;
+  /// What a sender without credit keeps to let its user go. Where a ring carries it, the receiver
+  /// can have more in the time that the copy takes.
+  static constexpr std::size_t kept_by_ring_bytes_max = std::size_t{8} * 1024;
+
   /// A stream that is coming in, to one of the two.
   struct Stream {
     channel::Endpoint* from;
@@ -157,21 +165,10 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   channel::Endpoint& find_endpoint(Comm& comm, int peer);
   channel::Endpoint* sound_endpoint(Comm& comm, int peer);
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
-                       std::size_t bytes, SendMode mode, bool in_a_row) const;
-  /// A message to ENDPOINT now is one of several: another is on its way, or was the last thing
-  /// between the two.
-  [[nodiscard]] bool is_in_a_row(const channel::Endpoint& endpoint) const {
-    return !pipelines_.empty() ||
-           (last_stream_to_ == &endpoint && arrivals_at_last_stream_ == endpoint.arrivals());
-  }
-  static std::size_t fragment_bytes(std::uint64_t message_bytes, bool in_a_row);
-  /// The same by a channel of KIND.
-  static std::size_t fragment_bytes(channel::ChannelKind kind, std::uint64_t message_bytes,
-                                    bool in_a_row);
-  static std::size_t eager_room(const channel::Endpoint& endpoint, channel::ChannelKind kind,
-                                std::size_t bytes, bool in_a_row);
+                       std::size_t bytes, SendMode mode) const;
+  static std::size_t eager_room(const channel::Endpoint& endpoint, channel::ChannelKind kind);
   [[nodiscard]] bool is_streamed(const channel::Endpoint& endpoint, channel::ChannelKind kind,
-                                 std::size_t bytes, bool in_a_row) const;
+                                 std::size_t bytes) const;
   bool start(SendRequest& request);
   bool start_stream(SendRequest& request, channel::ChannelKind kind);
   bool send_eager(channel::Endpoint& endpoint, channel::ChannelKind kind, const ConstBuffer& buffer,
@@ -413,9 +410,6 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   std::vector<ReceiveRequest*> single_copies_;  // with chunks to copy
   std::vector<SideCopy> side_copies_;           // with chunks to copy
   std::vector<Stream> streams_;                 // that are coming in
-  /// To whom the last stream went, only to be compared, and what had come from there.
-  const channel::Endpoint* last_stream_to_ = nullptr;
-  std::uint32_t arrivals_at_last_stream_ = 0;
   base::SlotMap<Transfer> transfers_;
   channel::BitFlipper flipper_;  // of payload that crosses outside of frames
   base::SizeHistogram sent_sizes_;

@@ -137,7 +137,7 @@ Taken ChannelBackend::take_from_fast_path(Endpoint& from, const Buffer& buffer,
 Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, Status* status) {
   const auto capacity = static_cast<std::uint64_t>(bytes_of(buffer));
   // A long message wants its receive to be posted when its first frame comes.
-  if (capacity > fragment_bytes(capacity, /*in_a_row=*/false)) return Taken::no;
+  if (capacity > fragment_bytes) return Taken::no;
   Endpoint* const from = known_endpoint(*envelope.comm, envelope.peer);
   if (from == nullptr || match_.posted_count() > 0) return Taken::no;
   if (from->has_incoming(ChannelKind::ring)) [[likely]]

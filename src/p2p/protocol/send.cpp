@@ -64,53 +64,35 @@ Endpoint* ChannelBackend::sound_endpoint(Comm& comm, int peer) {
 }
 
 SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind, std::size_t bytes,
-                                     SendMode mode, bool in_a_row) const {
+                                     SendMode mode) const {
   SendSituation situation{};
   situation.has_frames = transport::carries_frames(kind);
   situation.bytes = bytes;
-  situation.eager_room = situation.has_frames ? eager_room(endpoint, kind, bytes, in_a_row) : 0;
+  situation.eager_room = situation.has_frames ? eager_room(endpoint, kind) : 0;
   situation.inline_room = channel::frame_bytes_guaranteed - wire::rendezvous_overhead_max;
   situation.has_credit =
       bytes <= free_payload_bytes || endpoint.send_credit_bytes >= static_cast<std::int64_t>(bytes);
   situation.has_credit_inline =
       endpoint.send_credit_bytes >= static_cast<std::int64_t>(situation.inline_room);
   situation.is_synchronous = mode == SendMode::synchronous;
-  situation.is_streamed = situation.has_frames && is_streamed(endpoint, kind, bytes, in_a_row);
+  situation.is_streamed = situation.has_frames && is_streamed(endpoint, kind, bytes);
   return situation;
 }
 
-/// Payload of one frame of a long message: short enough that the receiver copies the first while
-/// the sender writes the second, long enough that frames cost little and both have the memory to
-/// themselves that they work on. IN_A_ROW there is another message to be copied meanwhile.
-std::size_t ChannelBackend::fragment_bytes(std::uint64_t message_bytes, bool in_a_row) {
-  constexpr std::uint64_t kib = 1024;
-  if (in_a_row) return 32 * kib;
-  if (message_bytes <= 16 * kib) return 8 * kib;
-  return message_bytes <= 64 * kib ? 16 * kib : 32 * kib;
-}
-
-/// Over a connection each frame is a system call, which takes as long as copying several KiB.
-std::size_t ChannelBackend::fragment_bytes(ChannelKind kind, std::uint64_t message_bytes,
-                                           bool in_a_row) {
-  constexpr std::size_t connection_bytes = std::size_t{32} * 1024;
-  return kind == ChannelKind::tcp ? connection_bytes : fragment_bytes(message_bytes, in_a_row);
-}
-
-/// What of a message of BYTES may go in one frame. Longer ones go in frames that both sides copy at
-/// the same time, where that is how the channel is quick.
-std::size_t ChannelBackend::eager_room(const Endpoint& endpoint, ChannelKind kind,
-                                       std::size_t bytes, bool in_a_row) {
+/// What of a message may go in one frame. Longer ones go in frames that both sides copy at the same
+/// time, where that is how the channel is quick.
+std::size_t ChannelBackend::eager_room(const Endpoint& endpoint, ChannelKind kind) {
   const std::size_t frame = endpoint.frame_bytes_max(kind);
   const std::size_t room = frame > wire::eager_overhead ? frame - wire::eager_overhead : 0;
-  return kind == ChannelKind::ring ? std::min(room, fragment_bytes(bytes, in_a_row)) : room;
+  return kind == ChannelKind::ring ? std::min(room, fragment_bytes) : room;
 }
 
 /// A stream saves the time of question and answer. Behind another long message there is none to be
 /// saved, and who is asked first keeps nothing that is unexpected.
-bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind, std::size_t bytes,
-                                 bool in_a_row) const {
-  return bytes > eager_room(endpoint, kind, bytes, in_a_row) && carries_streams(kind) &&
-         pipelines_.empty() && bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
+bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
+                                 std::size_t bytes) const {
+  return bytes > eager_room(endpoint, kind) && carries_streams(kind) && pipelines_.empty() &&
+         bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
 }
 
 [[gnu::always_inline]] inline void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind,
@@ -155,7 +137,7 @@ bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelop
   // What counts as a header needs no credit, and is no stream.
   if (bytes > free_payload_bytes &&
       (endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes) ||
-       is_streamed(endpoint, kind, bytes, is_in_a_row(endpoint))))
+       is_streamed(endpoint, kind, bytes)))
     return false;
   return send_eager(endpoint, kind, buffer, envelope, bytes);
 }
@@ -196,8 +178,7 @@ bool ChannelBackend::start(SendRequest& request) {
   if (!endpoint.is_open()) return false;
   const auto bytes = static_cast<std::size_t>(request.total);
   const ChannelKind kind = endpoint.select(bytes);
-  request.is_in_a_row = is_in_a_row(endpoint);
-  const SendSituation situation = assess(endpoint, kind, bytes, request.mode, request.is_in_a_row);
+  const SendSituation situation = assess(endpoint, kind, bytes, request.mode);
   const SendProtocol protocol = choose(situation).protocol;
   if (protocol == SendProtocol::stream) return start_stream(request, kind);
   if (protocol == SendProtocol::eager) {
@@ -205,18 +186,19 @@ bool ChannelBackend::start(SendRequest& request) {
     request.finish();
     return true;
   }
-  // A send that would have been eager, alone and with credit, lets its user go.
-  SendSituation alone = assess(endpoint, kind, bytes, request.mode, /*in_a_row=*/false);
-  alone.has_credit = true;
-  return start_rendezvous(request, kind, situation, protocol,
-                          choose(alone).protocol == SendProtocol::eager);
+  // A send that would have been eager with credit lets its user go; through a ring, a short one.
+  SendSituation with_credit = situation;
+  with_credit.has_credit = true;
+  const bool keep_copy = (kind != ChannelKind::ring || bytes <= kept_by_ring_bytes_max) &&
+                         choose(with_credit).protocol == SendProtocol::eager;
+  return start_rendezvous(request, kind, situation, protocol, keep_copy);
 }
 
 /// False if there is no room for the first frame.
 bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   Endpoint& endpoint = *request.endpoint;
-  const std::size_t payload = std::min(fragment_bytes(kind, request.total, request.is_in_a_row),
-                                       endpoint.frame_bytes_max(kind) - wire::stream_overhead);
+  const std::size_t payload =
+      std::min(fragment_bytes, endpoint.frame_bytes_max(kind) - wire::stream_overhead);
   const std::uint64_t token = sends_in_rendezvous_.insert(&request);
   const bool sent = endpoint.try_send(
       kind, class_byte(FrameClass::stream), Sequencing::ordered, wire::stream_overhead + payload,
@@ -237,8 +219,6 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   request.sent = payload;
   request.end = request.total;
   request.is_stream = true;
-  last_stream_to_ = &endpoint;
-  arrivals_at_last_stream_ = endpoint.arrivals();
   const auto total = static_cast<std::size_t>(request.total);
   note_sent(endpoint, kind, total, total, total, SendProtocol::stream);
   push_pipeline(request);
@@ -349,8 +329,7 @@ bool ChannelBackend::push_fragment(SendRequest& request) {
   Endpoint& endpoint = *request.endpoint;
   const ChannelKind kind = endpoint.bulk_channel();
   const std::size_t overhead = request.is_stream ? wire::stream_data_overhead : wire::data_overhead;
-  const std::size_t bytes = std::min({endpoint.frame_bytes_max(kind) - overhead,
-                                      fragment_bytes(kind, request.total, request.is_in_a_row),
+  const std::size_t bytes = std::min({endpoint.frame_bytes_max(kind) - overhead, fragment_bytes,
                                       static_cast<std::size_t>(request.end - request.offset)});
   const auto fill = [&](std::byte* payload) {
     if (request.copy) {

@@ -314,7 +314,6 @@ void ChannelBackend::on_forgotten(Endpoint& endpoint) {
   });
   for (StoredMessage* const message : stored) drop_stored(*message);
   std::erase(lost_, &endpoint);
-  if (last_stream_to_ == &endpoint) last_stream_to_ = nullptr;
   if (comms_ != nullptr) comms_->forget_failure(endpoint.identity());
 }
 

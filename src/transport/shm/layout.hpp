@@ -7,8 +7,8 @@
 //                | QueueSlot × queue_slots                  |  shared receive queue
 //   rings_offset +-----------------------------------------+
 //                | RingHeader | lines | bulk | long area    |  one per peer that earned it,
-//                | …                                        |  allocated when granted, the long
-//                |                                          |  area when that is earned too
+//                |            | cells                       |  allocated when granted, long area
+//                | …                                        |  and cells when they are earned too
 //                +-----------------------------------------+ window_bytes (address space only)
 #pragma once
 
@@ -20,10 +20,10 @@ namespace hawser::transport::shm {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 inline constexpr std::uint64_t segment_magic = 0x315f474553575348ULL;  // "HSWSEG_1"
-inline constexpr std::uint32_t segment_version = 4;
+inline constexpr std::uint32_t segment_version = 5;
 
 /// Frames of the transport itself share the channels with those of the layer above.
-/// Those about rings travel in the shared queue alone, long_data in rings.
+/// Those about rings travel in the shared queue alone, long_data and cell_data in rings.
 enum class FrameType : std::uint8_t {
   data = 0,
   ring_ask = 1,
@@ -31,9 +31,10 @@ enum class FrameType : std::uint8_t {
   ring_refuse = 3,
   ring_give_back = 4,  // by the sender, after its last frame in the ring
   ring_recall = 5,     // by the receiver
-  long_data = 6,       // data, in the long area of a ring
-  ring_extend = 7,     // by the sender: many long frames
-  ring_extended = 8,   // by the receiver: the ring has a long area now
+  ring_extend = 6,     // by the sender: many long frames
+  ring_extended = 7,   // by the receiver: the ring has a long area now
+  long_data = 8,       // data, in the long area of a ring; this and what follows: ring.hpp
+  cell_data = 9,       // data, in a cell
 };
 
 /// Raised by a sender that waits for room in a channel (room.hpp).
@@ -75,8 +76,9 @@ inline constexpr std::size_t queue_frame_bytes_max = sizeof(QueueSlot::frame);
 ///         +----+-------+---------+-----------------------+-------------------+
 /// stamp: the low 32 bits of the line's position + 1, so that a line of an earlier lap never looks
 /// new. A frame of at most line_frame_bytes lies in the line, a longer one in the bulk area, or, if
-/// its type is long_data, in the long area; it begins 8 * phase bytes behind the start of a cache
-/// line there (Link::reserve_in_phase).
+/// its type is long_data, in the long area, or, if it is cell_data, in the cell whose name (32 bit,
+/// cells.hpp) stands where the line's frame would; it begins 8 * phase bytes behind the start of a
+/// cache line there (Link::reserve_in_phase).
 struct alignas(cache_line_bytes) RingLine {
   std::atomic<std::uint64_t> control;
   std::byte frame[cache_line_bytes - 8];

@@ -73,7 +73,10 @@ bool ShmLink::ask(ChannelKind kind) {
 
 bool ShmLink::give_back(ChannelKind kind) {
   if (kind != ChannelKind::ring || !outgoing_) return true;
+  // How far the peer has read stands in the ring; once it is gone, nobody could tell.
+  if (has_own_cells_under_way()) return false;
   if (!send_control(FrameType::ring_give_back, {})) return false;
+  cells_.close(Cells::Home::theirs);
   outgoing_.reset();
   channels_.remove(ChannelKind::ring);
   return true;
@@ -126,10 +129,10 @@ Result<void> ShmLink::attach(const AttachPacket& packet, const platform::FileDes
 }
 
 bool ShmLink::accept_ring(const RingGrant& grant) {
-  const RingShape shape{grant.line_count, grant.bulk_bytes, grant.long_bytes};
+  const RingShape shape{grant.line_count, grant.bulk_bytes, grant.long_bytes, grant.cells};
   std::byte* memory = segment_.ring_memory(grant.offset, shape);
   if (memory == nullptr || outgoing_) return false;
-  outgoing_.emplace(memory, shape);
+  outgoing_.emplace(memory, shape, cells_);
   outgoing_shape_ = shape;
   long_frames_ = 0;
   channels_.add(ChannelKind::ring);

@@ -21,7 +21,7 @@ struct RingGrant {
   std::uint32_t line_count;
   std::uint32_t bulk_bytes;
   std::uint32_t long_bytes;  // of the area that the ring may get later
-  std::uint32_t reserved;
+  std::uint32_t cells;       // that come with it
 };
 
 /// Under which its address is published, too.
@@ -84,7 +84,7 @@ class ShmLink final : public Link {
   }
   /// Reads frames from the peer's ring from now on.
   void open_incoming_ring(const Segment::Ring& ring) {
-    incoming_ring_.emplace(ring.memory, ring.shape);
+    incoming_ring_.emplace(ring.memory, ring.shape, cells_);
     incoming_place_ = ring;
     incoming_.add(ChannelKind::ring);
   }
@@ -98,8 +98,13 @@ class ShmLink final : public Link {
   /// Where it lies in our segment.
   [[nodiscard]] const Segment::Ring& incoming_place() const { return incoming_place_; }
   void close_incoming_ring() {
+    cells_.close(Cells::Home::ours);
     incoming_ring_.reset();
     incoming_.remove(ChannelKind::ring);
+  }
+  /// Whether the peer may have to read in cells of our segment still.
+  [[nodiscard]] bool has_own_cells_under_way() {
+    return !lost_ && outgoing_ && outgoing_->has_own_cells_under_way();
   }
   /// The ring from the peer has freed what was read: if the peer waits for that, it is woken.
   void tell_of_room();
@@ -156,6 +161,7 @@ class ShmLink final : public Link {
   std::uint32_t long_frames_ = 0;  // in a ring without a long area
   std::optional<RingReceiver> incoming_ring_;
   Segment::Ring incoming_place_{};
+  Cells cells_;
 };
 
 }  // namespace hawser::transport::shm

@@ -2,10 +2,12 @@
 // peer that earned it: a small frame costs the transfer of one cache line.
 //
 //   RingHeader | RingLine × line_count | bulk area (bulk_bytes) | long area (long_bytes, or none)
+//   | cells (or none)
 //
 // The long area is for frames of at least long_frame_bytes, and comes into being when there are
 // many of them. It is larger than a core's own cache on purpose: a line that the receiver has read
-// long ago is quicker to write again than one that is still in its cache.
+// long ago is quicker to write again than one that is still in its cache. With it come cells for
+// such frames (cells.hpp), which are used before it.
 //
 // The sender writes a frame into the next line (or into the bulk area, contiguous, if it is longer)
 // and then stores the line's control word with release. The receiver polls that one word. It says
@@ -20,12 +22,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/assert.hpp"
 #include "platform/prefetch.hpp"
+#include "transport/shm/cells.hpp"
 #include "transport/shm/layout.hpp"
 
 namespace hawser::transport::shm {
@@ -38,12 +42,14 @@ struct RingShape {
   std::uint32_t line_count;  // a power of two
   std::uint32_t bulk_bytes;  // a multiple of the cache line
   std::uint32_t long_bytes;  // likewise; what the long area has once there is one
+  std::uint32_t cells = 0;   // that come with the long area
 
-  /// Without the long area, which follows it.
+  /// Without the long area and the cells, which follow it.
   [[nodiscard]] std::size_t bytes() const {
     return sizeof(RingHeader) + line_count * sizeof(RingLine) + bulk_bytes;
   }
-  [[nodiscard]] std::size_t whole_bytes() const { return bytes() + long_bytes; }
+  [[nodiscard]] std::size_t cells_offset() const { return bytes() + long_bytes; }
+  [[nodiscard]] std::size_t whole_bytes() const { return cells_offset() + cells * cell_bytes; }
   /// So that several frames of the largest size fit, and the control word can say its length.
   [[nodiscard]] std::size_t frame_bytes_max() const {
     return std::clamp<std::size_t>(bulk_bytes / 4, line_frame_bytes, ring_frame_bytes_max);
@@ -103,16 +109,22 @@ class RingArea {
 
 class RingSender {
  public:
-  RingSender(std::byte* memory, RingShape shape)
+  /// CELLS: those of the pair, which outlive this.
+  RingSender(std::byte* memory, RingShape shape, Cells& cells)
       : shape_(shape),
         header_(reinterpret_cast<RingHeader*>(memory)),
         lines_(reinterpret_cast<RingLine*>(memory + sizeof(RingHeader))),
         bulk_{{memory + shape.bytes() - shape.bulk_bytes, shape.bulk_bytes}},
         long_{{memory + shape.bytes(), 0}},
-        ends_(shape.line_count) {}
+        ends_(shape.line_count),
+        cells_(cells),
+        cells_memory_(memory + shape.cells_offset()) {}
 
-  /// From now on there is a long area.
-  void extend() { long_.area = RingArea(long_.area.at_start(), shape_.long_bytes); }
+  /// From now on there are a long area and its cells.
+  void extend() {
+    long_.area = RingArea(long_.area.at_start(), shape_.long_bytes);
+    cells_.open(Cells::Home::theirs, cells_memory_, shape_.cells);
+  }
   [[nodiscard]] bool is_extended() const { return long_.area.bytes() > 0; }
 
   /// Room for a frame, or null. Unless it fits into a line, it begins PHASE bytes behind the start
@@ -121,11 +133,11 @@ class RingSender {
     if (position_ - consumed_ >= shape_.line_count && !refresh()) return nullptr;
     reserved_bytes_ = frame_bytes;
     reserved_phase_ = phase;
-    reserved_long_ = frame_bytes >= long_frame_bytes && is_extended();
+    reserved_type_ = FrameType::data;
     if (frame_bytes <= line_frame_bytes) return line().frame;
-    std::byte* const room = reserved_long_
-                                ? reserve_in(long_, &reserved_ends_.in_long, phase + frame_bytes)
-                                : reserve_in(bulk_, &reserved_ends_.in_bulk, phase + frame_bytes);
+    std::byte* const room = frame_bytes < long_frame_bytes
+                                ? reserve_in(bulk_, &reserved_ends_.in_bulk, phase + frame_bytes)
+                                : reserve_long(phase + frame_bytes);
     return room == nullptr ? nullptr : room + phase;
   }
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
@@ -133,15 +145,20 @@ class RingSender {
     bulk_.area.set_tail(reserved_ends_.in_bulk);
     long_.area.set_tail(reserved_ends_.in_long);
     ends_[position_ & (shape_.line_count - 1)] = reserved_ends_;
-    const FrameType type = reserved_long_ ? FrameType::long_data : FrameType::data;
-    line().control.store(ring_control::make(type, reserved_phase_, reserved_bytes_, position_),
-                         std::memory_order_release);
+    line().control.store(
+        ring_control::make(reserved_type_, reserved_phase_, reserved_bytes_, position_),
+        std::memory_order_release);
     ++position_;
     if (++in_a_row_ >= in_a_row_min)
       platform::prefetch_for_write(&lines_[(position_ + lines_ahead) & (shape_.line_count - 1)]);
   }
   /// The receiver has sent something: it may be waiting for our next frame.
   void note_answer() { in_a_row_ = 0; }
+  /// Whether the receiver may have to read in cells of our segment still.
+  [[nodiscard]] bool has_own_cells_under_way() {
+    if (consumed_ < past_own_cell_) refresh();
+    return consumed_ < past_own_cell_;
+  }
 
  private:
   /// In a row of frames lines are asked for so far ahead. Not the next one, which the receiver
@@ -162,7 +179,23 @@ class RingSender {
 
   RingLine& line() { return lines_[position_ & (shape_.line_count - 1)]; }
 
-  /// BYTES from the start of a line on.
+  /// BYTES from the start of a line on: in a cell if we have one, else in the long area if there is
+  /// one.
+  [[gnu::noinline]] std::byte* reserve_long(std::size_t bytes) {
+    if (cells_.has_any() && bytes <= cell_bytes) return reserve_cell();
+    if (!is_extended()) return reserve_in(bulk_, &reserved_ends_.in_bulk, bytes);
+    reserved_type_ = FrameType::long_data;
+    return reserve_in(long_, &reserved_ends_.in_long, bytes);
+  }
+  /// The line says which one.
+  std::byte* reserve_cell() {
+    reserved_type_ = FrameType::cell_data;
+    if (cells_.home_of_front() == Cells::Home::ours) past_own_cell_ = position_ + 1;
+    std::byte* const cell = cells_.front();
+    const CellName name = cells_.pass_front();
+    std::memcpy(line().frame, &name, sizeof(name));
+    return cell;
+  }
   [[gnu::noinline]] std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t bytes) {
     const std::uint64_t start = used.area.place(bytes);
     const std::uint64_t wanted_end = start + RingArea::rounded(bytes);
@@ -205,25 +238,34 @@ class RingSender {
   std::uint32_t in_a_row_ = 0;  // frames since the last answer
   std::size_t reserved_bytes_ = 0;
   std::size_t reserved_phase_ = 0;
-  bool reserved_long_ = false;
+  FrameType reserved_type_ = FrameType::data;
   Ends reserved_ends_{};    // the areas' tails once the reserved frame is committed
   std::vector<Ends> ends_;  // per line: after its frame
+  Cells& cells_;
+  std::byte* cells_memory_;
+  std::uint64_t past_own_cell_ = 0;  // behind the last line with a cell of our segment
 };
 
 class RingReceiver {
  public:
-  RingReceiver(std::byte* memory, RingShape shape)
+  /// CELLS: those of the pair, which outlive this.
+  RingReceiver(std::byte* memory, RingShape shape, Cells& cells)
       : shape_(shape),
         header_(reinterpret_cast<RingHeader*>(memory)),
         lines_(reinterpret_cast<RingLine*>(memory + sizeof(RingHeader))),
         bulk_(memory + shape.bytes() - shape.bulk_bytes, shape.bulk_bytes),
         long_(memory + shape.bytes(), 0),
-        next_in_bulk_(bulk_.at_start()) {}
+        next_in_bulk_(bulk_.at_start()),
+        cells_(cells),
+        cells_memory_(memory + shape.cells_offset()) {}
   RingReceiver(const RingReceiver&) = delete;
   RingReceiver& operator=(const RingReceiver&) = delete;
 
-  /// From now on there is a long area.
-  void extend() { long_ = RingArea(long_.at_start(), shape_.long_bytes); }
+  /// From now on there are a long area and its cells.
+  void extend() {
+    long_ = RingArea(long_.at_start(), shape_.long_bytes);
+    cells_.open(Cells::Home::ours, cells_memory_, shape_.cells);
+  }
   [[nodiscard]] bool is_extended() const { return long_.bytes() > 0; }
 
   /// The next frame, if there is one; it is valid until pop(), and nothing changes before. A length
@@ -234,9 +276,11 @@ class RingReceiver {
     if (ring_control::stamp(control) != static_cast<std::uint32_t>(position_ + 1)) return false;
     *type = ring_control::type(control);
     const std::size_t bytes = ring_control::frame_bytes(control);
-    if (*type == FrameType::long_data) {
+    if (*type >= FrameType::long_data) [[unlikely]] {
+      *frame = *type == FrameType::long_data
+                   ? look_into(long_, bytes, ring_control::phase(control))
+                   : look_into_cell(line, bytes, ring_control::phase(control));
       *type = FrameType::data;
-      *frame = look_into(long_, bytes, ring_control::phase(control));
     } else if (bytes > line_frame_bytes) {
       *frame = look_into(bulk_, bytes, ring_control::phase(control));
     } else {
@@ -262,7 +306,9 @@ class RingReceiver {
   bool take_published() { return std::exchange(has_published_, false); }
   /// Frees the frame that front() has just given.
   void pop() {
-    if (front_area_ != nullptr) {
+    if (front_area_ == &in_cell_) [[unlikely]] {
+      take_cell();
+    } else if (front_area_ != nullptr) {
       used_since_publish_ += front_end_ - front_area_->tail();
       front_area_->set_tail(front_end_);
       if (front_area_ == &bulk_) next_in_bulk_ = bulk_.at(front_end_);
@@ -275,6 +321,18 @@ class RingReceiver {
   }
 
  private:
+  [[gnu::noinline]] void take_cell() {
+    if (is_front_sound_) cells_.take(front_cell_);
+  }
+  [[gnu::noinline]] std::span<const std::byte> look_into_cell(const RingLine& line,
+                                                              std::size_t bytes,
+                                                              std::size_t phase) {
+    front_area_ = &in_cell_;
+    std::memcpy(&front_cell_, line.frame, sizeof(front_cell_));
+    const std::span<const std::byte> frame = cells_.look_into(front_cell_, bytes, phase);
+    is_front_sound_ = !frame.empty();
+    return frame;
+  }
   std::span<const std::byte> look_into(RingArea& area, std::size_t bytes, std::size_t phase) {
     front_area_ = &area;
     front_end_ = area.tail();
@@ -303,6 +361,11 @@ class RingReceiver {
   std::uint64_t published_ = 0;
   std::uint64_t used_since_publish_ = 0;  // bytes of the areas
   bool has_published_ = false;
+  Cells& cells_;
+  std::byte* cells_memory_;
+  RingArea in_cell_{nullptr, 0};  // stands for the cells as front_area_;
+  CellName front_cell_ = 0;       // which one it is then,
+  bool is_front_sound_ = false;   // and whether there is such a one
 };
 
 }  // namespace hawser::transport::shm

@@ -17,12 +17,16 @@ struct Free {
   void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
 };
 
-/// A ring in private, zeroed memory.
+/// A ring in private, zeroed memory, with what its two ends know of the pair's cells.
 struct Ring {
-  explicit Ring(RingShape ring_shape)
+  explicit Ring(RingShape ring_shape) : Ring(ring_shape, senders_own, receivers_own) {}
+  /// Of two that have another ring already.
+  Ring(RingShape ring_shape, Cells& of_sender, Cells& of_receiver)
       : shape(ring_shape),
         memory(static_cast<std::byte*>(
-            ::operator new[](ring_shape.whole_bytes(), std::align_val_t{64}))) {
+            ::operator new[](ring_shape.whole_bytes(), std::align_val_t{64}))),
+        senders_cells(of_sender),
+        receivers_cells(of_receiver) {
     std::memset(memory.get(), 0, shape.whole_bytes());
   }
   RingLine& line(std::size_t index) {
@@ -31,8 +35,12 @@ struct Ring {
 
   RingShape shape;
   std::unique_ptr<std::byte, Free> memory;
-  RingSender sender{memory.get(), shape};
-  RingReceiver receiver{memory.get(), shape};
+  Cells senders_own;
+  Cells receivers_own;
+  Cells& senders_cells;
+  Cells& receivers_cells;
+  RingSender sender{memory.get(), shape, senders_cells};
+  RingReceiver receiver{memory.get(), shape, receivers_cells};
 };
 
 bool send(RingSender& sender, std::size_t bytes, std::uint64_t number, std::size_t phase = 0) {
@@ -186,24 +194,26 @@ TEST_P(RingProperty, TwoThreadsSeeTheSameFrames) {
   EXPECT_EQ(damaged, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, RingProperty,
-                         ::testing::Values(RingCase{{64, 65536, 0}, 56},
-                                           RingCase{{64, 65536, 0}, 16384},
-                                           RingCase{{4, 4096, 0}, 1024}, RingCase{{1, 256, 0}, 64},
-                                           RingCase{{2, 256, 0}, 64}, RingCase{{8, 1024, 0}, 200},
-                                           RingCase{{64, 1024, 0}, 256},
-                                           RingCase{{64, 65536, 65536}, 12000},
-                                           RingCase{{4, 32768, 16384}, 8192}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, RingProperty,
+    ::testing::Values(RingCase{{64, 65536, 0}, 56}, RingCase{{64, 65536, 0}, 16384},
+                      RingCase{{4, 4096, 0}, 1024}, RingCase{{1, 256, 0}, 64},
+                      RingCase{{2, 256, 0}, 64}, RingCase{{8, 1024, 0}, 200},
+                      RingCase{{64, 1024, 0}, 256}, RingCase{{64, 65536, 65536}, 12000},
+                      RingCase{{64, 65536, 65536, 8}, 12000}, RingCase{{4, 32768, 16384}, 8192}));
 
 /// Control words that no sender means: whatever they say, the frame lies inside the ring.
 TEST(RingUntrusted, NoLengthLeadsOutOfTheRing) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937_64 random(seed);
-    Ring ring({8, 512, 16384});
+    Ring ring({8, 512, 16384, 2});
     if (seed % 2 == 1) ring.receiver.extend();
     for (std::uint64_t position = 0; position < 200; ++position) {
       const std::uint64_t garbage = seed == 0 ? ~0ULL : random() >> random() % 40;
-      ring.line(position % 8).control = (garbage << 32) | static_cast<std::uint32_t>(position + 1);
+      RingLine& line = ring.line(position % 8);
+      const auto cell = static_cast<CellName>(random() % 4 << 30 | random() % 3);
+      std::memcpy(line.frame, &cell, sizeof(cell));
+      line.control = (garbage << 32) | static_cast<std::uint32_t>(position + 1);
       FrameType type;
       std::span<const std::byte> frame;
       ASSERT_TRUE(ring.receiver.front(&type, &frame));
@@ -235,6 +245,60 @@ TEST(Ring, LongFramesGoToTheLongArea) {
   EXPECT_TRUE(lies_in_long_area(long_frame_bytes));
   EXPECT_FALSE(lies_in_long_area(long_frame_bytes - 1));
   EXPECT_FALSE(lies_in_long_area(8));
+}
+
+/// Two that each have a ring to the other, of which the first has cells.
+struct Exchange {
+  static constexpr RingShape shape{16, 32768, 65536, 2};
+
+  Exchange() {
+    there.receiver.extend();
+    there.sender.extend();
+  }
+  /// Whether a frame through RING lies in a cell.
+  bool lies_in_cell(Ring& ring, std::size_t bytes) {
+    EXPECT_TRUE(send(ring.sender, bytes, bytes));
+    FrameType type;
+    std::span<const std::byte> frame;
+    EXPECT_TRUE(ring.receiver.front(&type, &frame));
+    EXPECT_EQ(type, FrameType::data);
+    EXPECT_EQ(check_frame(frame), bytes);
+    ring.receiver.pop();
+    const std::byte* const cells = there.memory.get() + shape.cells_offset();
+    return frame.data() >= cells && frame.data() < cells + shape.cells * cell_bytes;
+  }
+
+  Ring there{shape};
+  Ring back{{16, 32768, 65536}, there.receivers_cells, there.senders_cells};
+};
+
+TEST(Ring, LongFramesGoToAndFroInCells) {
+  Exchange exchange;
+  EXPECT_FALSE(exchange.lies_in_cell(exchange.back, long_frame_bytes)) << "there has none";
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(exchange.lies_in_cell(exchange.there, long_frame_bytes));
+    EXPECT_FALSE(exchange.lies_in_cell(exchange.there, long_frame_bytes - 1));
+    EXPECT_TRUE(exchange.lies_in_cell(exchange.there, 8192));
+    EXPECT_FALSE(exchange.lies_in_cell(exchange.there, 8192)) << "there are two";
+    EXPECT_TRUE(exchange.lies_in_cell(exchange.back, long_frame_bytes));
+    EXPECT_TRUE(exchange.lies_in_cell(exchange.back, 8192));
+    EXPECT_FALSE(exchange.lies_in_cell(exchange.back, 8192));
+  }
+}
+
+TEST(Ring, ItsSenderKnowsWhetherCellsOfItsSegmentAreRead) {
+  Exchange exchange;
+  EXPECT_TRUE(exchange.lies_in_cell(exchange.there, 8192));
+  EXPECT_FALSE(exchange.there.sender.has_own_cells_under_way()) << "the cell is the receiver's";
+  ASSERT_TRUE(send(exchange.back.sender, 8192, 1));
+  ASSERT_TRUE(send(exchange.back.sender, 8, 2));
+  EXPECT_TRUE(exchange.back.sender.has_own_cells_under_way());
+  FrameType type;
+  std::span<const std::byte> frame;
+  ASSERT_TRUE(exchange.back.receiver.front(&type, &frame));
+  exchange.back.receiver.pop();
+  exchange.back.receiver.rest();
+  EXPECT_FALSE(exchange.back.sender.has_own_cells_under_way());
 }
 
 TEST(RingUntrusted, AReceiverThatClaimsTooMuchIsNotBelieved) {

@@ -26,7 +26,8 @@ Result<Segment> Segment::create(const Settings& settings, memory::Ledger& ledger
                         static_cast<std::uint32_t>(
                             RingArea::rounded(static_cast<std::size_t>(settings.ring_bulk_bytes))),
                         static_cast<std::uint32_t>(
-                            RingArea::rounded(static_cast<std::size_t>(settings.ring_long_bytes)))};
+                            RingArea::rounded(static_cast<std::size_t>(settings.ring_long_bytes))),
+                        static_cast<std::uint32_t>(settings.ring_cells)};
   const std::size_t fixed_bytes = rings_offset(slots);
   const std::size_t window_bytes = fixed_bytes + static_cast<std::size_t>(settings.rings_max) *
                                                      platform::round_to_pages(shape.whole_bytes());
@@ -151,8 +152,9 @@ QueueSender PeerSegment::queue_sender(std::uint32_t owner) const {
 std::byte* PeerSegment::ring_memory(std::uint64_t offset, RingShape shape) const {
   const bool sane = std::has_single_bit(shape.line_count) && shape.bulk_bytes > 0 &&
                     shape.bulk_bytes % cache_line_bytes == 0 && shape.long_bytes > 0 &&
-                    shape.long_bytes % cache_line_bytes == 0 && offset % cache_line_bytes == 0 &&
-                    offset <= mapping_.bytes() && shape.whole_bytes() <= mapping_.bytes() - offset;
+                    shape.long_bytes % cache_line_bytes == 0 && shape.cells <= cells_max &&
+                    offset % cache_line_bytes == 0 && offset <= mapping_.bytes() &&
+                    shape.whole_bytes() <= mapping_.bytes() - offset;
   return sane ? mapping_.data() + offset : nullptr;
 }
 

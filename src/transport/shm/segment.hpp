@@ -42,7 +42,7 @@ class Segment {
   /// Memory for one more ring, zeroed; MPI_ERR_NO_MEM if the host or the window has none. The first
   /// whole_rings have all of the bulk area that is set, those of a crowd a quarter.
   Result<Ring> allocate_ring();
-  /// Memory for the long area of RING; the same error.
+  /// Memory for the long area of RING and its cells; the same error.
   Result<void> extend_ring(const Ring& ring);
   /// A ring that nobody uses any more: its memory goes back to the host, its place is used again.
   void free_ring(const Ring& ring, bool is_extended);

@@ -154,6 +154,8 @@ bool ShmTransport::progress() {
   }
   if (busy_links_ > 0) [[unlikely]]
     moved |= flush_answers();
+  if (!retired_.empty()) [[unlikely]]
+    free_retired_rings();
   return moved;
 }
 
@@ -358,7 +360,8 @@ void ShmTransport::handle(ShmLink& link, FrameType type, std::span<const std::by
     case FrameType::ring_extended:
       if (link.accept_extension()) environment_.sink->on_channels_changed(link);
       return;
-    case FrameType::long_data:  // the ring has dealt with it
+    case FrameType::long_data:  // the ring has dealt with these
+    case FrameType::cell_data:
       return;
   }
 }
@@ -368,15 +371,24 @@ void ShmTransport::drop_incoming_ring(ShmLink& link) {
   while (poll_ring(link)) {
   }
   std::erase(ring_links_, &link);
-  const bool extended = link.incoming_ring()->is_extended();
-  if (extended) --long_rings_;
-  segment_.free_ring(link.incoming_place(), extended);
+  retired_.push_back({&link, link.incoming_place(), link.incoming_ring()->is_extended()});
   link.close_incoming_ring();
+  free_retired_rings();
   // Of no use any more, and in the way of the answer to the next question.
   if (link.answer_to_send && link.answer_to_send->type == FrameType::ring_extended) {
     link.answer_to_send.reset();
     --busy_links_;
   }
+}
+
+/// Those in whose cells no peer has to read any more.
+void ShmTransport::free_retired_rings() {
+  std::erase_if(retired_, [&](const RetiredRing& ring) {
+    if (ring.link->has_own_cells_under_way()) return false;
+    if (ring.is_extended) --long_rings_;
+    segment_.free_ring(ring.place, ring.is_extended);
+    return true;
+  });
 }
 
 /// A question that can't be granted stays without an answer: the peer's ring goes on as it is, and
@@ -385,6 +397,8 @@ void ShmTransport::extend_ring(ShmLink& link) {
   RingReceiver* ring = link.incoming_ring();
   if (ring == nullptr || ring->is_extended() || link.answer_to_send) return;
   if (long_rings_ >= settings_.long_rings_max) return;
+  // The peer would take cells of the pool before for cells of the new one.
+  if (std::ranges::find(retired_, &link, &RetiredRing::link) != retired_.end()) return;
   if (!segment_.extend_ring(link.incoming_place())) return;
   ring->extend();
   ++long_rings_;
@@ -401,7 +415,7 @@ void ShmTransport::answer_ring_ask(ShmLink& link) {
       link.open_incoming_ring(*ring);
       ring_links_.push_back(&link);
       answer = {FrameType::ring_grant,
-                {ring->offset, shape.line_count, shape.bulk_bytes, shape.long_bytes, 0}};
+                {ring->offset, shape.line_count, shape.bulk_bytes, shape.long_bytes, shape.cells}};
     } else {
       environment_.sink->on_channel_given_back(link, ChannelKind::ring);
     }

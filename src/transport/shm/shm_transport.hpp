@@ -1,9 +1,10 @@
 // ShmTransport: processes of one host over shared memory (DESIGN §4).
 //
 // One receive queue for all peers; a ring for each peer that earned one; single copies. Peers
-// attach each other at first use (attach.hpp). All memory of an incoming frame is in this process's
-// own segment, so that a peer may end as soon as its sends are committed. Wake-up:  every commit
-// wakes the receiver's wake word if it sleeps; a connection attempt raises
+// attach each other at first use (attach.hpp). An incoming frame is in this process's own segment,
+// or in a cell of the peer's, which is mapped as long as this process likes: a peer may end as soon
+// as its sends are committed.
+// Wake-up:  every commit wakes the receiver's wake word if it sleeps; a connection attempt raises
 //           `knock` in it, so that polling needs no system call.
 #pragma once
 
@@ -67,9 +68,17 @@ class ShmTransport final : public Transport {
   void lose(ShmLink& link);
   void handle(ShmLink& link, FrameType type, std::span<const std::byte> frame);
   void drop_incoming_ring(ShmLink& link);
+  void free_retired_rings();
   void answer_ring_ask(ShmLink& link);
   void extend_ring(ShmLink& link);
   bool flush_answers();
+
+  /// A ring that the peer has given back.
+  struct RetiredRing {
+    ShmLink* link;
+    Segment::Ring place;
+    bool is_extended;
+  };
 
   const Environment environment_;
   const Settings settings_;
@@ -83,6 +92,7 @@ class ShmTransport final : public Transport {
   std::vector<std::unique_ptr<ShmLink>> links_;  // by number - 1
   std::unordered_map<Identity, ShmLink*> by_identity_;
   std::vector<ShmLink*> ring_links_;  // those whose incoming ring we poll
+  std::vector<RetiredRing> retired_;  // not freed yet
   std::size_t connecting_ = 0;        // links with an open connection
   std::size_t attached_bytes_ = 0;    // charged for the segments of peers
   std::size_t busy_links_ = 0;        // links with an answer to send

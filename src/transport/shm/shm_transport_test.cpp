@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 
 #include "transport/contract_test.hpp"
@@ -157,6 +158,136 @@ TEST_F(Shm, ARingIsExtendedForLongFrames) {
   };
   EXPECT_GE(rings_after(1), 1 << 18);
   EXPECT_EQ(rings_after(0), 0);
+}
+
+/// Two with a ring each way, of which the one from a to b has few cells.
+class ShmCells : public ::testing::Test {
+ protected:
+  explicit ShmCells(std::int64_t cells = 2)
+      : settings{.ring_long_bytes = 1 << 18, .ring_cells = cells} {
+    settle(c, d);
+    to_c = d.sink.links[0];
+    EXPECT_TRUE(to_d.ask(ChannelKind::ring) && to_c->ask(ChannelKind::ring));
+    settle(c, d);
+    extend();
+  }
+  void extend() {
+    for (std::uint64_t i = 0; i < 16; ++i) {
+      EXPECT_TRUE(send(to_d, ChannelKind::ring, 8192, i));
+      settle(c, d);
+    }
+  }
+  [[nodiscard]] std::int64_t rings_of_d() const {
+    return d.ledger.current_bytes(memory::Account::rings);
+  }
+
+  const Settings settings;
+  std::array<hostmem::WakeWord, 2> words{};
+  ShmEnd<> c{0, words, settings};
+  ShmEnd<> d{1, words, settings};
+  Link& to_d = c.connect(1, d.address());
+  Link* to_c = nullptr;
+};
+
+/// A ring whose cells are on their way back is freed once they have been read.
+TEST_F(ShmCells, ARingThatIsGivenBackWaitsForWhatLiesInItsCells) {
+  ASSERT_TRUE(send(to_d, ChannelKind::ring, 8192, 100));
+  settle(c, d);
+  ASSERT_TRUE(send(*to_c, ChannelKind::ring, 8192, 101));
+  ASSERT_TRUE(to_d.give_back(ChannelKind::ring));
+  d.transport->progress();
+  EXPECT_EQ(d.sink.given_back, 1);
+  EXPECT_GT(rings_of_d(), 0);
+  EXPECT_FALSE(to_c->give_back(ChannelKind::ring)) << "nobody could tell when they were read";
+  settle(c, d);
+  EXPECT_EQ(rings_of_d(), 0);
+  ASSERT_FALSE(c.sink.arrivals.empty());
+  EXPECT_EQ(c.sink.arrivals.back().number, 101U);
+  EXPECT_TRUE(to_c->give_back(ChannelKind::ring));
+  settle(c, d);
+  EXPECT_EQ(c.ledger.current_bytes(memory::Account::rings), 0);
+  EXPECT_EQ(c.sink.damaged + d.sink.damaged, 0);
+}
+
+TEST_F(ShmCells, OfAPeerThatIsLostNothingIsWaitedFor) {
+  ASSERT_TRUE(send(to_d, ChannelKind::ring, 8192, 100));
+  settle(c, d);
+  ASSERT_TRUE(send(*to_c, ChannelKind::ring, 8192, 101));
+  ASSERT_TRUE(to_d.give_back(ChannelKind::ring));
+  d.transport->progress();
+  EXPECT_GT(rings_of_d(), 0);
+  to_c->abandon();
+  d.transport->progress();
+  EXPECT_EQ(rings_of_d(), 0);
+}
+
+class ShmManyCells : public ShmCells {
+ protected:
+  static constexpr std::uint64_t count = 100;
+
+  ShmManyCells() : ShmCells(count) {}
+};
+
+/// What lies in the cells of a ring that was given back is not taken for what lies in those of the
+/// next one.
+TEST_F(ShmManyCells, ThereIsOnePoolAtATime) {
+  const std::size_t bytes = to_d.frame_bytes_max(ChannelKind::ring);
+  for (std::uint64_t i = 0; i < count; ++i) ASSERT_TRUE(send(to_d, ChannelKind::ring, 8192, i));
+  settle(c, d);
+  for (std::uint64_t i = 0; i < count; ++i) ASSERT_TRUE(send(*to_c, ChannelKind::ring, bytes, i));
+  ASSERT_TRUE(to_d.give_back(ChannelKind::ring));
+  ASSERT_TRUE(to_d.ask(ChannelKind::ring));
+  d.transport->progress();
+  c.sink.arrivals.clear();
+  for (int i = 0; i < 4 && !to_d.channels().has(ChannelKind::ring); ++i) c.transport->progress();
+  ASSERT_TRUE(to_d.channels().has(ChannelKind::ring));
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    ASSERT_TRUE(send(to_d, ChannelKind::ring, 8192, i));
+    d.transport->progress();
+  }
+  ASSERT_LT(c.sink.arrivals.size(), count) << "too late to test anything";
+  settle(c, d);
+  EXPECT_EQ(c.sink.damaged, 0);
+  ASSERT_EQ(c.sink.arrivals.size(), count);
+  for (std::uint64_t i = 0; i < count; ++i) EXPECT_EQ(c.sink.arrivals[i].number, i);
+  extend();
+  EXPECT_GT(to_d.frame_bytes_max(ChannelKind::ring), 16384U) << "it may ask again";
+}
+
+/// Frames both ways while rings are given back and asked for anew, at any moment.
+TEST_F(ShmCells, NothingIsLostWhileRingsComeAndGo) {
+  std::mt19937 random(1);
+  std::array<std::uint64_t, 2> sent{};
+  c.sink.arrivals.clear();
+  d.sink.arrivals.clear();
+  int given_back = 0;
+  for (int step = 0; step < 30'000; ++step) {
+    const std::size_t end = random() % 2;
+    Link& link = end == 0 ? to_d : *to_c;
+    const auto what = random() % 100;
+    if (what < 40) {
+      (end == 0 ? c : d).transport->progress();
+    } else if (!link.channels().has(ChannelKind::ring)) {
+      link.ask(ChannelKind::ring);
+    } else if (what == 99 && random() % 4 == 0) {
+      given_back += link.give_back(ChannelKind::ring) ? 1 : 0;
+    } else {
+      const std::size_t bytes = random() % 4 == 0 ? 40 : 4096 + random() % 8000;
+      if (send(link, ChannelKind::ring, bytes, sent[end])) ++sent[end];
+    }
+  }
+  settle(c, d);
+  EXPECT_GT(given_back, 20);
+  EXPECT_EQ(c.sink.damaged + d.sink.damaged, 0);
+  ASSERT_EQ(d.sink.arrivals.size(), sent[0]);
+  ASSERT_EQ(c.sink.arrivals.size(), sent[1]);
+  for (std::uint64_t i = 0; i < sent[0]; ++i) ASSERT_EQ(d.sink.arrivals[i].number, i);
+  for (std::uint64_t i = 0; i < sent[1]; ++i) ASSERT_EQ(c.sink.arrivals[i].number, i);
+  for (Link* const link : {&to_d, to_c})
+    EXPECT_TRUE(link->give_back(ChannelKind::ring) || !link->channels().has(ChannelKind::ring));
+  settle(c, d);
+  EXPECT_EQ(rings_of_d(), 0);
+  EXPECT_EQ(c.ledger.current_bytes(memory::Account::rings), 0);
 }
 
 /// Who sends as well has its turn before a ring that is full of long frames is empty.

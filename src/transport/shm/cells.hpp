@@ -1,0 +1,120 @@
+// Cells: memory for long frames that two processes pass to and fro.
+//
+// A frame in a cell gives the cell to its receiver, whose own next long frame goes into it. In an
+// area of a ring (ring.hpp) a cache line travels twice for each frame: the receiver's core fetches
+// what was written, and the sender's takes the line back before it writes again. A cell is written
+// by who has read it last, so its lines travel once; and the one that came last is in that core's
+// cache still. Who has no cell uses the ring's areas: where frames go one way only, all cells are
+// soon at the end of it, and stay there.
+//
+//   pool: as many cells as the ring's shape says, of cell_bytes each, behind its long area
+//
+// A pool comes with the long area of a ring and goes with the ring; at first the ring's sender has
+// all of its cells. So a pair has up to two pools, one in the segment of each.
+// Nothing that the peer says is trusted: a cell that there is not, or that we have, is refused.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/assert.hpp"
+
+namespace hawser::transport::shm {
+
+/// 32 KiB of data and their headers, wherever in a cache line they begin.
+inline constexpr std::size_t cell_bytes = 32768 + 256;
+inline constexpr std::uint32_t cells_max = 1024;  // in a pool
+
+/// How a frame names its cell:
+///
+///   31                                30                                0
+///  +---------------------------------+-----------------------------------+
+///  | in the frame's receiver's segment | number in the pool                |
+///  +---------------------------------+-----------------------------------+
+using CellName = std::uint32_t;
+
+/// The cells that one of the two has, and what it knows of the others. One thread at a time.
+class Cells {
+ public:
+  enum class Home : std::uint8_t { ours, theirs };  // in whose segment
+
+  /// There is a pool of COUNT cells at MEMORY. We have THEIRS, which came with our ring to the
+  /// peer; the peer has OURS.
+  void open(Home home, std::byte* memory, std::uint32_t count) {
+    Pool& pool = pool_of(home);
+    pool = {memory, count, true, std::vector<bool>(count, false)};
+    if (home == Home::theirs)
+      for (std::uint32_t number = count; number-- > 0;) take(pool, {home, number});
+  }
+  /// The pool is nobody's any more. What was sent before can be read still.
+  void close(Home home) {
+    pool_of(home).is_open = false;
+    std::erase_if(held_, [&](const Cell& cell) { return cell.home == home; });
+  }
+
+  [[nodiscard]] bool has_any() const { return !held_.empty(); }
+  /// The one that came last, of those that we have.
+  [[nodiscard]] std::byte* front() const {
+    const Cell& cell = held_.back();
+    return pools_[place(cell.home)].at(cell.number);
+  }
+  [[nodiscard]] Home home_of_front() const { return held_.back().home; }
+  /// front() goes to the peer, with a frame that names it so.
+  CellName pass_front() {
+    const Cell cell = held_.back();
+    held_.pop_back();
+    pool_of(cell.home).is_held[cell.number] = false;
+    return (cell.home == Home::theirs ? receivers_bit : 0) | cell.number;
+  }
+
+  /// A frame of BYTES that begins PHASE bytes behind the start of the cell that the peer calls
+  /// NAME; empty if that can't be.
+  [[nodiscard]] std::span<const std::byte> look_into(CellName name, std::size_t bytes,
+                                                     std::size_t phase) const {
+    const Cell cell = cell_of(name);
+    const Pool& pool = pools_[place(cell.home)];
+    if (cell.number >= pool.count || pool.is_held[cell.number] || phase + bytes > cell_bytes)
+      return {};
+    return {pool.at(cell.number) + phase, bytes};
+  }
+  /// The frame in NAME, which look_into() found, has been read: the cell is ours now.
+  void take(CellName name) {
+    const Cell cell = cell_of(name);
+    Pool& pool = pool_of(cell.home);
+    if (pool.is_open) take(pool, cell);
+  }
+
+ private:
+  static constexpr CellName receivers_bit = 1U << 31;
+
+  struct Cell {
+    Home home;
+    std::uint32_t number;
+  };
+  struct Pool {
+    std::byte* memory = nullptr;
+    std::uint32_t count = 0;
+    bool is_open = false;
+    std::vector<bool> is_held;  // by us
+
+    [[nodiscard]] std::byte* at(std::uint32_t number) const { return memory + number * cell_bytes; }
+  };
+
+  static std::size_t place(Home home) { return static_cast<std::size_t>(home); }
+  static Cell cell_of(CellName name) {
+    return {(name & receivers_bit) != 0 ? Home::ours : Home::theirs, name & ~receivers_bit};
+  }
+  Pool& pool_of(Home home) { return pools_[place(home)]; }
+  void take(Pool& pool, Cell cell) {
+    pool.is_held[cell.number] = true;
+    held_.push_back(cell);
+  }
+
+  std::array<Pool, 2> pools_;
+  std::vector<Cell> held_;  // the one that came last at the end
+};
+
+}  // namespace hawser::transport::shm
