@@ -5,15 +5,20 @@
 namespace hawser::hostmem {
 
 void Board::initialize(std::byte* memory, const BoardShape& shape) {
-  new (memory) BoardHeader{
-      board_magic, shape.members, shape.bulk_bytes, shape.counted ? 1U : 0U, shape.long_bytes, {}};
+  new (memory) BoardHeader{board_magic,
+                           shape.members,
+                           shape.bulk_bytes,
+                           shape.counted ? 1U : 0U,
+                           shape.long_bytes,
+                           shape.exchange_bytes,
+                           {}};
 }
 
 bool Board::is_valid(const std::byte* memory, const BoardShape& shape) {
   const auto& header = *std::launder(reinterpret_cast<const BoardHeader*>(memory));
   return header.magic == board_magic && header.members == shape.members &&
          header.bulk_bytes == shape.bulk_bytes && header.counted == (shape.counted ? 1U : 0U) &&
-         header.long_bytes == shape.long_bytes;
+         header.long_bytes == shape.long_bytes && header.exchange_bytes == shape.exchange_bytes;
 }
 
 Board::Board(std::byte* memory, const BoardShape& shape, std::uint32_t me,
@@ -28,6 +33,7 @@ Board::Board(std::byte* memory, const BoardShape& shape, std::uint32_t me,
       middle_{memory + shape.middle_offset(), middle_steps, middle_bytes},
       bulk_{memory + shape.bulk_offset(), bulk_steps, shape.bulk_bytes},
       long_{memory + shape.long_offset(), long_steps, shape.long_bytes},
+      exchange_(memory + shape.exchange_offset()),
       me_(me),
       words_(std::move(words)),
       waker_(waker) {

@@ -20,6 +20,8 @@
 //                  +----------------------------------+ bulk_offset (page aligned)
 //                  | bulk area × (members + 1)        |  what is longer still; likewise
 //                  |   each bulk_steps × bulk_bytes   |
+//                  +----------------------------------+ exchange_offset (page aligned)
+//                  | exchange_bytes × 2               |  of two members (or none)
 //                  +----------------------------------+ long_offset (page aligned)
 //                  | long area × (members + 1)        |  what is longer than that, once the area
 //                  |   each long_steps × long_bytes   |  exists; until then address space only
@@ -43,6 +45,9 @@
 //            must wait for that (may_begin()); steps_kept, middle_steps, bulk_steps and long_steps
 //            say how far members may run ahead: where ranks share cores, as many calls then cost
 //            one turn of the scheduler.
+// Exchange:  a step in which both of two members show something, and wait for each other. Each
+//            writes where it read in the last exchange: nobody but it may be reading there, it need
+//            not wait for a place, and a cache line that both use crosses once a step, not twice.
 // Result:    what the one member that the others wait for has made of a step's data.
 // Ordering:  a cell's number is stored with release after its data, and loaded with acquire. All
 //            additions to a count form one release sequence.
@@ -79,13 +84,14 @@ inline constexpr std::uint32_t middle_steps = 32;
 inline constexpr std::uint32_t bulk_steps = 4;
 inline constexpr std::uint32_t long_steps = 2;
 inline constexpr std::size_t middle_bytes = 1024;
-inline constexpr std::uint64_t board_magic = 0x3444524f42535748ULL;  // "HWSBORD4"
+inline constexpr std::uint64_t board_magic = 0x3544524f42535748ULL;  // "HWSBORD5"
 
 struct BoardShape {
   std::uint32_t members = 1;
   std::uint32_t bulk_bytes = 4096;  // of one member in one step; whole pages
   bool counted = false;
-  std::uint32_t long_bytes = 0;  // likewise, in the long area
+  std::uint32_t long_bytes = 0;      // likewise, in the long area
+  std::uint32_t exchange_bytes = 0;  // likewise, in the exchange area; 0 unless of two members
 
   static constexpr std::size_t core_turns_offset();
   static constexpr std::size_t cells_offset();
@@ -93,9 +99,12 @@ struct BoardShape {
   [[nodiscard]] std::size_t collectors_offset() const;
   [[nodiscard]] std::size_t middle_offset() const;
   [[nodiscard]] std::size_t bulk_offset() const;
+  [[nodiscard]] std::size_t exchange_offset() const {
+    return bulk_offset() + std::size_t{members + 1} * bulk_steps * bulk_bytes;
+  }
   /// What a board without a long area takes.
   [[nodiscard]] std::size_t long_offset() const {
-    return bulk_offset() + std::size_t{members + 1} * bulk_steps * bulk_bytes;
+    return exchange_offset() + 2 * std::size_t{exchange_bytes};
   }
   [[nodiscard]] std::size_t bytes() const {
     return long_offset() + std::size_t{members + 1} * long_steps * long_bytes;
@@ -108,6 +117,7 @@ struct BoardHeader {
   std::uint32_t bulk_bytes;
   std::uint32_t counted;
   std::uint32_t long_bytes;
+  std::uint32_t exchange_bytes;
   /// Members that wait until they may begin; one too many for each that has died while it did.
   alignas(64) std::atomic<std::uint32_t> place_waiters;
 };
@@ -183,6 +193,18 @@ class Board {
   std::byte* begin(std::size_t bytes) {
     ++step_;
     bytes_ = bytes;
+    return place(me_, bytes);
+  }
+  /// Whether the step after this one may be an exchange of BYTES, if both make it one.
+  [[nodiscard]] bool is_exchange(std::size_t bytes) const {
+    return bytes > cell_payload_bytes && bytes <= shape_.exchange_bytes;
+  }
+  /// Begins it, if may_begin(0): where this member's data goes, aligned to a page.
+  std::byte* begin_exchange(std::size_t bytes) {
+    ++step_;
+    bytes_ = bytes;
+    exchange_step_ = step_;
+    ++exchanges_;
     return place(me_, bytes);
   }
   /// This member's data is written. True if all others have arrived before (counted boards only).
@@ -298,6 +320,8 @@ class Board {
   /// Where MEMBER's data of the present step lies, if it is of BYTES.
   [[nodiscard]] std::byte* place(std::uint32_t member, std::size_t bytes) const {
     if (bytes <= cell_payload_bytes) return cell(step_, member).payload;
+    if (step_ == exchange_step_)
+      return exchange_ + (member + exchanges_) % 2 * std::size_t{shape_.exchange_bytes};
     const Area& area = area_for(bytes);
     return area.memory + (std::size_t{member} * area.steps + step_ % area.steps) * area.bytes;
   }
@@ -407,12 +431,15 @@ class Board {
   Area middle_;
   Area bulk_;
   Area long_;
+  std::byte* exchange_;
   std::uint32_t me_;
   std::vector<WakeWord*> words_;  // of the other members
   Waker waker_;
-  std::uint64_t step_ = 0;         // the present one; the first is 1
-  std::size_t bytes_ = 0;          // of our data in it
-  std::uint64_t all_came_to_ = 0;  // the latest step of which we know that all have come to it
+  std::uint64_t step_ = 0;           // the present one; the first is 1
+  std::size_t bytes_ = 0;            // of our data in it
+  std::uint64_t exchange_step_ = 0;  // the latest exchange
+  std::uint64_t exchanges_ = 0;      // this one included
+  std::uint64_t all_came_to_ = 0;    // the latest step of which we know that all have come to it
   std::array<std::uint64_t, steps_kept> counted_uses_{};  // of each count, this step included
   std::uint64_t full_count_ = 0;  // of the present step, once we have arrived
   bool owes_wake_ = false;        // to whoever waits for a place

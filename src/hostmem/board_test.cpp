@@ -58,15 +58,22 @@ class Member {
     }
   }
   std::byte* begin(std::size_t bytes) {
-    if (!board.may_begin(bytes)) {
-      const Board::PlaceWait wait(board);
-      await([&] { return board.may_begin(bytes); });
-    }
+    await_place(bytes);
     return board.begin(bytes);
+  }
+  std::byte* begin_exchange(std::size_t bytes) {
+    await_place(0);
+    return board.begin_exchange(bytes);
   }
   Board board;
 
  private:
+  void await_place(std::size_t bytes) {
+    if (board.may_begin(bytes)) return;
+    const Board::PlaceWait wait(board);
+    await([&] { return board.may_begin(bytes); });
+  }
+
   Sleeper sleeper_;
 };
 
@@ -85,7 +92,7 @@ bool is_filled(const std::byte* place, std::uint64_t step, std::uint32_t member,
 
 /// A row of steps that all members take alike, by a seed.
 struct StepPlan {
-  enum class Kind : std::uint8_t { all_look, one_shows, one_looks, last_works };
+  enum class Kind : std::uint8_t { all_look, exchange, one_shows, one_looks, last_works };
   Kind kind;
   std::size_t bytes;
   std::uint32_t one;
@@ -97,7 +104,7 @@ std::vector<StepPlan> make_plan(const BoardShape& shape, unsigned seed, int step
     const std::array<std::size_t, 4> longest = {cell_payload_bytes, middle_bytes, shape.bulk_bytes,
                                                 std::max(shape.bulk_bytes, shape.long_bytes)};
     const std::size_t most = longest[random() % longest.size()];
-    plan.push_back({static_cast<StepPlan::Kind>(random() % (shape.counted ? 4 : 3)),
+    plan.push_back({static_cast<StepPlan::Kind>(random() % (shape.counted ? 5 : 4)),
                     random() % (most + 1), static_cast<std::uint32_t>(random() % shape.members)});
   }
   return plan;
@@ -118,7 +125,8 @@ bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint
     if (board.settle(plan.bytes)) board.wake_others();
     return right(plan.one);
   }
-  std::byte* place = member.begin(plan.bytes);
+  const bool is_exchange = plan.kind == Kind::exchange && board.is_exchange(plan.bytes);
+  std::byte* place = is_exchange ? member.begin_exchange(plan.bytes) : member.begin(plan.bytes);
   const std::uint64_t step = board.step();
   fill(place, step, me, plan.bytes);
   if (plan.kind == Kind::one_shows) {
@@ -160,7 +168,9 @@ bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint
   }
   member.await([&] { return board.have_all_arrived(); });
   bool all_right = true;
-  for (std::uint32_t other = 0; other < members; ++other) all_right &= right(other);
+  // What it showed in an exchange is the other's, who may have gone on.
+  for (std::uint32_t other = 0; other < members; ++other)
+    if (other != me || !is_exchange) all_right &= right(other);
   return all_right;
 }
 
@@ -291,14 +301,44 @@ TEST_P(BoardTest, LetsTheOneThatShowsRunAheadOfThoseWhoListen) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, BoardTest,
                          testing::Values(BoardShape{2, 4096, false}, BoardShape{2, 4096, true},
+                                         BoardShape{2, 4096, false, 16384, 8192},
                                          BoardShape{2, 4096, true, 16384},
                                          BoardShape{5, 8192, false}, BoardShape{5, 4096, true},
                                          BoardShape{5, 4096, false, 12288}),
                          [](const auto& instance) {
                            return std::to_string(instance.param.members) +
                                   (instance.param.counted ? "Counted" : "Flagged") +
-                                  (instance.param.long_bytes > 0 ? "WithLongArea" : "");
+                                  (instance.param.long_bytes > 0 ? "WithLongArea" : "") +
+                                  (instance.param.exchange_bytes > 0 ? "AndExchange" : "");
                          });
+
+TEST(Board, EachOfTwoWritesWhereItReadInTheLastExchange) {
+  const BoardShape shape{2, 4096, false, 0, 8192};
+  Room room(shape);
+  std::array<Board, 2> boards = {room.board(0), room.board(1)};
+  std::array<const std::byte*, 2> last{};
+  for (int i = 0; i < 5; ++i) {
+    // Other steps come between.
+    for (Board& board : boards) {
+      board.begin(4000);
+      board.arrive();
+    }
+    for (std::uint32_t me = 0; me < 2; ++me) {
+      const std::byte* const place = boards[me].begin_exchange(6000);
+      if (i > 0) {
+        EXPECT_EQ(place, last[1 - me]);
+      }
+      EXPECT_GE(place, room.memory() + shape.exchange_offset());
+      EXPECT_LE(place + 8192, room.memory() + shape.long_offset());
+      boards[me].arrive();
+    }
+    for (std::uint32_t me = 0; me < 2; ++me) last[me] = boards[0].place(me, 6000);
+    EXPECT_EQ(boards[1].place(0, 6000), last[0]);
+    EXPECT_NE(last[0], last[1]);
+  }
+  EXPECT_FALSE(boards[0].is_exchange(cell_payload_bytes)) << "stands beside its step's number";
+  EXPECT_FALSE(boards[0].is_exchange(8193));
+}
 
 TEST(Board, IsRecognisedByItsShape) {
   const BoardShape shape{3, 4096, true};
@@ -308,6 +348,7 @@ TEST(Board, IsRecognisedByItsShape) {
   EXPECT_FALSE(Board::is_valid(room.memory(), {3, 8192, true}));
   EXPECT_FALSE(Board::is_valid(room.memory(), {3, 4096, false}));
   EXPECT_FALSE(Board::is_valid(room.memory(), {3, 4096, true, 8192}));
+  EXPECT_FALSE(Board::is_valid(room.memory(), {3, 4096, true, 0, 8192}));
   std::memset(room.memory(), 0, 8);
   EXPECT_FALSE(Board::is_valid(room.memory(), shape));
 }

@@ -31,6 +31,30 @@ Result<void> direct_alltoall(Team&, const AlltoallArguments&);
 /// For lengths and indices, which are never negative.
 inline std::size_t size_of(Count count) { return static_cast<std::size_t>(count); }
 
+/// What each of COUNT blocks may have of ROOM bytes: whole pages where it is more than one, so that
+/// in the next round, too, data stand in their cache lines as they do where they come from.
+inline Count share_of(std::size_t room, int count) {
+  constexpr Count page_bytes = 4096;
+  const Count each = static_cast<Count>(room) / count;
+  return each < page_bytes ? each : each - each % page_bytes;
+}
+
+/// Blocks that each member shows side by side, one for each of the others. With a gap for its own,
+/// which spreads them evenly over a cache's sets (16 KiB among 8 ranks on 2 cores: 23 us instead of
+/// 28); but not of two, who write where they have read.
+class SideBySide {
+ public:
+  explicit SideBySide(const Team& team) : has_gaps_(team.size() > 2), count_(team.size()) {}
+  /// Blocks and gap in a member's place.
+  [[nodiscard]] int count() const { return has_gaps_ ? count_ : 1; }
+  /// MEMBER's, with as many before it.
+  [[nodiscard]] int number_for(int member) const { return has_gaps_ ? member : 0; }
+
+ private:
+  bool has_gaps_;
+  int count_;
+};
+
 /// Items of TYPE, one after the other, are plain bytes from the buffer's address on.
 inline bool is_contiguous(const Datatype& type) {
   return type.is_dense() && type.true_lower_bound() == 0;

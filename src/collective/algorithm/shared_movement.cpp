@@ -15,7 +15,7 @@ class Rounds {
  public:
   Rounds(Team& team, Count bytes, int count, Flow flow)
       : bytes_(bytes),
-        most_(static_cast<Count>(team.room_for(size_of(bytes) * size_of(count), flow)) / count) {}
+        most_(share_of(team.room_for(size_of(bytes) * size_of(count), flow), count)) {}
   [[nodiscard]] bool are_over() const { return offset_ >= bytes_; }
   /// Where the round's part of each block begins, and its length.
   [[nodiscard]] Count offset() const { return offset_; }
@@ -125,10 +125,10 @@ Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
 Result<void> shared_allgather(Team& team, const AllgatherArguments& a) {
   const Buffer mine = part(a.receive, team.rank() * a.receive.count, a.receive.count);
   if (!a.in_place) HAWSER_TRY(copy_items(a.send, mine));
-  for (Rounds round(team, bytes_of(a.receive), 1, Flow::all_ways); !round.are_over();
+  for (Rounds round(team, bytes_of(a.receive), 1, Flow::exchange); !round.are_over();
        round.next()) {
     const Count length = round.length();
-    show(team, to_const(mine), round.offset(), team.begin(size_of(length)), length);
+    show(team, to_const(mine), round.offset(), team.begin_exchange(size_of(length)), length);
     team.arrive();
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
@@ -145,20 +145,22 @@ Result<void> shared_alltoall(Team& team, const AlltoallArguments& a) {
   if (!a.in_place)
     HAWSER_TRY(copy_items(part(send, me * send.count, send.count),
                           part(a.receive, me * a.receive.count, a.receive.count)));
-  for (Rounds round(team, bytes_of(a.receive), team.size(), Flow::all_ways); !round.are_over();
+  const SideBySide blocks(team);
+  for (Rounds round(team, bytes_of(a.receive), blocks.count(), Flow::exchange); !round.are_over();
        round.next()) {
     const Count length = round.length();
-    const std::size_t shown = size_of(length) * size_of(team.size());
-    std::byte* place = team.begin(shown);
-    for (int member = 0; member < team.size(); ++member, place += length)
+    const std::size_t shown = size_of(length) * size_of(blocks.count());
+    std::byte* const place = team.begin_exchange(shown);
+    for (int member = 0; member < team.size(); ++member)
       if (member != me)
-        show(team, part(send, member * send.count, send.count), round.offset(), place, length);
+        show(team, part(send, member * send.count, send.count), round.offset(),
+             place + length * blocks.number_for(member), length);
     team.arrive();
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
       if (member != me)
         take(team, part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
-             team.shown_by(member, shown) + length * me, length);
+             team.shown_by(member, shown) + length * blocks.number_for(me), length);
   }
   return {};
 }

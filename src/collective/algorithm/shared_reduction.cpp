@@ -15,9 +15,8 @@ class ItemRounds {
   ItemRounds(Team& team, const Items& items, Count count, Flow flow, int blocks = 1)
       : items_(items),
         count_(count),
-        most_(
-            static_cast<Count>(team.room_for(size_of(items.bytes(count)) * size_of(blocks), flow)) /
-            (items.type.size() * blocks)) {}
+        most_(share_of(team.room_for(size_of(items.bytes(count)) * size_of(blocks), flow), blocks) /
+              items.type.size()) {}
   [[nodiscard]] bool are_over() const { return first_ >= count_; }
   [[nodiscard]] Count first() const { return first_; }
   [[nodiscard]] Count count() const { return std::min(most_, count_ - first_); }
@@ -182,7 +181,8 @@ Result<void> shared_reduce_scatter(Team& team, const ReduceScatterArguments& a) 
   // In place the result would overwrite what is still to be shown.
   std::vector<std::byte> aside(a.in_place ? size_of(items.bytes(a.counts[me])) : 0);
   void* const receive = a.in_place ? aside.data() : a.receive;
-  for (ItemRounds round(team, items, longest, Flow::all_ways, team.size()); !round.are_over();
+  const SideBySide blocks(team);
+  for (ItemRounds round(team, items, longest, Flow::exchange, blocks.count()); !round.are_over();
        round.next()) {
     const auto left = [&](int member) {
       return std::clamp<Count>(a.counts[member] - round.first(), 0, round.count());
@@ -190,16 +190,19 @@ Result<void> shared_reduce_scatter(Team& team, const ReduceScatterArguments& a) 
     const auto block = [&](int member) {
       return mine + items.bytes(begins[size_of(member)] + round.first());
     };
-    const std::size_t bytes = size_of(items.bytes(round.count()) * team.size());
-    std::byte* place = team.begin(bytes);
-    for (int member = 0; member < team.size(); ++member, place += items.bytes(round.count()))
-      if (member != me) team.copy_in(place, block(member), size_of(items.bytes(left(member))));
+    const Count length = items.bytes(round.count());
+    const std::size_t bytes = size_of(length * blocks.count());
+    std::byte* const place = team.begin_exchange(bytes);
+    for (int member = 0; member < team.size(); ++member)
+      if (member != me)
+        team.copy_in(place + length * blocks.number_for(member), block(member),
+                     size_of(items.bytes(left(member))));
     team.arrive();
     team.await_all();
     items.combine(
         [&](int member) {
           return member == me ? block(me)
-                              : team.shown_by(member, bytes) + items.bytes(round.count()) * me;
+                              : team.shown_by(member, bytes) + length * blocks.number_for(me);
         },
         team.size(), round.at(receive), left(me));
   }

@@ -66,7 +66,10 @@ void Team::wait_for_place(std::size_t bytes) {
   wait_until([&] { return board_.may_begin(bytes); });
 }
 
-void Team::leave() { nowhere_ = std::make_unique<std::byte[]>(room()); }
+void Team::leave() {
+  nowhere_ =
+      std::make_unique<std::byte[]>(std::max<std::size_t>(room(), board_.shape().exchange_bytes));
+}
 
 base::Error Team::reason() const {
   if (comm_.is_revoked())

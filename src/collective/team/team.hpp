@@ -32,10 +32,10 @@
 
 namespace hawser::collective {
 
-/// Of the data of a call: from one member or to one, or from all to all. In one way some write
-/// while others read what was written before, in steps that are short enough for it; unless they
-/// share cores, and take turns.
-enum class Flow : std::uint8_t { one_way, all_ways };
+/// Of the data of a call: from one member or to one, from all to all, or the same with every step
+/// an exchange. In one way some write while others read what was written before, in steps that are
+/// short enough for it; unless they share cores, and take turns.
+enum class Flow : std::uint8_t { one_way, all_ways, exchange };
 
 class Team final : public core::Companion {
  public:
@@ -78,6 +78,8 @@ class Team final : public core::Companion {
   /// Who often shows more than there is room for in one gets more room.
   std::size_t room_for(std::size_t bytes, Flow flow) {
     constexpr std::size_t overlapping_bytes = 128 << 10;
+    if (flow == Flow::exchange && board_.shape().exchange_bytes > 0)
+      return board_.shape().exchange_bytes;
     if (bytes > room() && !has_long_area_) [[unlikely]]
       count_long_call();
     return flow == Flow::one_way && !has_last() ? std::min(room(), overlapping_bytes) : room();
@@ -90,6 +92,12 @@ class Team final : public core::Companion {
   std::byte* begin(std::size_t bytes) {
     if (!board_.may_begin(bytes)) wait_for_place(bytes);
     return has_left() ? nowhere() : board_.begin(bytes);
+  }
+  /// The same for a step in which all members show as many BYTES, and each waits for all.
+  std::byte* begin_exchange(std::size_t bytes) {
+    if (!board_.is_exchange(bytes)) return begin(bytes);
+    if (!board_.may_begin(0)) wait_for_place(0);
+    return has_left() ? nowhere() : board_.begin_exchange(bytes);
   }
   /// What begin() was told to show is written; others wait for all members, if for any.
   void arrive() {

@@ -7,16 +7,20 @@
 namespace hawser::collective {
 
 hostmem::BoardShape Teams::shape_for(int members) const {
-  constexpr std::int64_t bulk_bytes_max = 64 << 10, long_bytes_max = 512 << 10;
+  constexpr std::int64_t bulk_bytes_max = 64 << 10, long_bytes_max = 512 << 10,
+                         exchange_bytes_max = 256 << 10;
   const auto pages = [](std::int64_t bytes) {
     return static_cast<std::uint32_t>(platform::round_to_pages(static_cast<std::size_t>(bytes)));
   };
   const std::int64_t each =
       std::clamp(settings_.shared_bytes / members, std::int64_t{1}, long_bytes_max);
-  return {.members = static_cast<std::uint32_t>(members),
-          .bulk_bytes = pages(std::clamp(each / 4, std::int64_t{1}, bulk_bytes_max)),
-          .counted = engine_.is_oversubscribed() || members > uncounted_max,
-          .long_bytes = pages(each)};
+  const bool counted = engine_.is_oversubscribed() || members > uncounted_max;
+  return {
+      .members = static_cast<std::uint32_t>(members),
+      .bulk_bytes = pages(std::clamp(each / 4, std::int64_t{1}, bulk_bytes_max)),
+      .counted = counted,
+      .long_bytes = pages(each),
+      .exchange_bytes = members == 2 && !counted ? pages(std::min(each, exchange_bytes_max)) : 0};
 }
 
 Team* Teams::look_at(core::Comm& comm, int tag) {
