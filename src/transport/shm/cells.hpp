@@ -24,6 +24,8 @@
 
 namespace hawser::transport::shm {
 
+/// Shorter frames go into a ring's line or its bulk area: with those a cell gains nothing.
+inline constexpr std::size_t cell_frame_bytes_min = 512;
 /// 32 KiB of data and their headers, wherever in a cache line they begin.
 inline constexpr std::size_t cell_bytes = 32768 + 256;
 inline constexpr std::uint32_t cells_max = 1024;  // in a pool

@@ -18,8 +18,8 @@ std::size_t ShmLink::frame_bytes_max(ChannelKind kind) const {
 // Inlined: it is part of the fast path of every send.
 [[gnu::always_inline]] inline std::byte* ShmLink::reserve_in_ring(std::size_t bytes,
                                                                   std::size_t phase) {
-  if (bytes >= long_frame_bytes && !outgoing_->is_extended()) [[unlikely]]
-    count_long_frame();
+  if (bytes >= cell_frame_bytes_min && !outgoing_->is_extended()) [[unlikely]]
+    count_longer_frame(bytes);
   std::byte* frame = outgoing_->reserve(bytes, phase);
   if (frame != nullptr || !want_room(outgoing_->room(), own_word_, waker_.payer())) return frame;
   return outgoing_->reserve(bytes, phase);
@@ -37,9 +37,12 @@ std::byte* ShmLink::reserve_in_phase(ChannelKind kind, std::size_t bytes, std::s
 }
 
 /// Asks for a long area now and then, until there is one. A question that finds no room now is
-/// asked again after as many frames.
-void ShmLink::count_long_frame() {
-  if (++long_frames_ % long_frames_per_question == 0) send_control(FrameType::ring_extend, {});
+/// asked again after as many bytes.
+void ShmLink::count_longer_frame(std::size_t bytes) {
+  longer_bytes_ += bytes;
+  if (longer_bytes_ < longer_bytes_per_question) return;
+  longer_bytes_ = 0;
+  send_control(FrameType::ring_extend, {});
 }
 
 QueueSlot* ShmLink::claim_slot() {
@@ -134,7 +137,7 @@ bool ShmLink::accept_ring(const RingGrant& grant) {
   if (memory == nullptr || outgoing_) return false;
   outgoing_.emplace(memory, shape, cells_);
   outgoing_shape_ = shape;
-  long_frames_ = 0;
+  longer_bytes_ = 0;
   channels_.add(ChannelKind::ring);
   return true;
 }

@@ -133,12 +133,13 @@ class ShmLink final : public Link {
   std::optional<RingAnswer> answer_to_send;
 
  private:
-  /// Long frames after which a ring is worth a long area, or worth another question.
-  static constexpr std::uint32_t long_frames_per_question = 16;
+  /// Carried in frames of at least cell_frame_bytes_min, after which a ring is worth a long area
+  /// and cells, or worth another question.
+  static constexpr std::uint64_t longer_bytes_per_question = std::uint64_t{256} * 1024;
 
   QueueSlot* claim_slot();
   std::byte* reserve_in_ring(std::size_t bytes, std::size_t phase);
-  void count_long_frame();
+  void count_longer_frame(std::size_t bytes);
 
   Identity identity_;
   std::uint32_t number_;
@@ -158,7 +159,7 @@ class ShmLink final : public Link {
   hostmem::MeasuredCopy copy_in_{true};
   hostmem::MeasuredCopy copy_out_{false};
   RingShape outgoing_shape_{};
-  std::uint32_t long_frames_ = 0;  // in a ring without a long area
+  std::uint64_t longer_bytes_ = 0;  // since the last question, in a ring without a long area
   std::optional<RingReceiver> incoming_ring_;
   Segment::Ring incoming_place_{};
   Cells cells_;

@@ -4,10 +4,10 @@
 //   RingHeader | RingLine × line_count | bulk area (bulk_bytes) | long area (long_bytes, or none)
 //   | cells (or none)
 //
-// The long area is for frames of at least long_frame_bytes, and comes into being when there are
-// many of them. It is larger than a core's own cache on purpose: a line that the receiver has read
-// long ago is quicker to write again than one that is still in its cache. With it come cells for
-// such frames (cells.hpp), which are used before it.
+// The long area is for frames of at least long_frame_bytes. It is larger than a core's own cache on
+// purpose: a line that the receiver has read long ago is quicker to write again than one that is
+// still in its cache. With it come cells (cells.hpp) for frames of at least cell_frame_bytes_min,
+// which are used before the areas. Both come into being when there are many such frames.
 //
 // The sender writes a frame into the next line (or into the bulk area, contiguous, if it is longer)
 // and then stores the line's control word with release. The receiver polls that one word. It says
@@ -135,9 +135,9 @@ class RingSender {
     reserved_phase_ = phase;
     reserved_type_ = FrameType::data;
     if (frame_bytes <= line_frame_bytes) return line().frame;
-    std::byte* const room = frame_bytes < long_frame_bytes
+    std::byte* const room = frame_bytes < cell_frame_bytes_min
                                 ? reserve_in(bulk_, &reserved_ends_.in_bulk, phase + frame_bytes)
-                                : reserve_long(phase + frame_bytes);
+                                : reserve_longer(phase + frame_bytes);
     return room == nullptr ? nullptr : room + phase;
   }
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
@@ -179,11 +179,12 @@ class RingSender {
 
   RingLine& line() { return lines_[position_ & (shape_.line_count - 1)]; }
 
-  /// BYTES from the start of a line on: in a cell if we have one, else in the long area if there is
-  /// one.
-  [[gnu::noinline]] std::byte* reserve_long(std::size_t bytes) {
+  /// BYTES from the start of a line on: in a cell if we have one, else, if they are many, in the
+  /// long area if there is one.
+  [[gnu::noinline]] std::byte* reserve_longer(std::size_t bytes) {
     if (cells_.has_any() && bytes <= cell_bytes) return reserve_cell();
-    if (!is_extended()) return reserve_in(bulk_, &reserved_ends_.in_bulk, bytes);
+    if (bytes < long_frame_bytes || !is_extended())
+      return reserve_in(bulk_, &reserved_ends_.in_bulk, bytes);
     reserved_type_ = FrameType::long_data;
     return reserve_in(long_, &reserved_ends_.in_long, bytes);
   }

@@ -277,10 +277,10 @@ TEST(Ring, LongFramesGoToAndFroInCells) {
   EXPECT_FALSE(exchange.lies_in_cell(exchange.back, long_frame_bytes)) << "there has none";
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(exchange.lies_in_cell(exchange.there, long_frame_bytes));
-    EXPECT_FALSE(exchange.lies_in_cell(exchange.there, long_frame_bytes - 1));
+    EXPECT_FALSE(exchange.lies_in_cell(exchange.there, cell_frame_bytes_min - 1));
     EXPECT_TRUE(exchange.lies_in_cell(exchange.there, 8192));
     EXPECT_FALSE(exchange.lies_in_cell(exchange.there, 8192)) << "there are two";
-    EXPECT_TRUE(exchange.lies_in_cell(exchange.back, long_frame_bytes));
+    EXPECT_TRUE(exchange.lies_in_cell(exchange.back, cell_frame_bytes_min));
     EXPECT_TRUE(exchange.lies_in_cell(exchange.back, 8192));
     EXPECT_FALSE(exchange.lies_in_cell(exchange.back, 8192));
   }

@@ -172,7 +172,7 @@ class ShmCells : public ::testing::Test {
     extend();
   }
   void extend() {
-    for (std::uint64_t i = 0; i < 16; ++i) {
+    for (std::uint64_t i = 0; i < 32; ++i) {
       EXPECT_TRUE(send(to_d, ChannelKind::ring, 8192, i));
       settle(c, d);
     }
@@ -241,7 +241,7 @@ TEST_F(ShmManyCells, ThereIsOnePoolAtATime) {
   c.sink.arrivals.clear();
   for (int i = 0; i < 4 && !to_d.channels().has(ChannelKind::ring); ++i) c.transport->progress();
   ASSERT_TRUE(to_d.channels().has(ChannelKind::ring));
-  for (std::uint64_t i = 0; i < 16; ++i) {
+  for (std::uint64_t i = 0; i < 32; ++i) {
     ASSERT_TRUE(send(to_d, ChannelKind::ring, 8192, i));
     d.transport->progress();
   }
@@ -297,7 +297,7 @@ TEST_F(Shm, OneRoundTakesABoundedNumberOfBytes) {
   settle(a, b);
   ASSERT_TRUE(link.ask(ChannelKind::ring));
   settle(a, b);
-  for (std::uint64_t i = 0; i < 16; ++i) {
+  for (std::uint64_t i = 0; i < 32; ++i) {
     ASSERT_TRUE(send(link, ChannelKind::ring, 8192, i));
     settle(a, b);
   }
