@@ -1,6 +1,6 @@
-// Cells: memory for long frames that two processes pass to and fro.
+// Cells: memory for longer frames that two processes pass to and fro.
 //
-// A frame in a cell gives the cell to its receiver, whose own next long frame goes into it. In an
+// A frame in a cell gives the cell to its receiver, whose own next longer frame goes into it. In an
 // area of a ring (ring.hpp) a cache line travels twice for each frame: the receiver's core fetches
 // what was written, and the sender's takes the line back before it writes again. A cell is written
 // by who has read it last, so its lines travel once; and the one that came last is in that core's
@@ -24,7 +24,8 @@
 
 namespace hawser::transport::shm {
 
-/// Shorter frames go into a ring's line or its bulk area: with those a cell gains nothing.
+/// Shorter frames go into a ring's line or its bulk area: a cell would bring them little alone, and
+/// cost as much where many go both ways.
 inline constexpr std::size_t cell_frame_bytes_min = 512;
 /// 32 KiB of data and their headers, wherever in a cache line they begin.
 inline constexpr std::size_t cell_bytes = 32768 + 256;
