@@ -179,12 +179,12 @@ class RingSender {
 
   RingLine& line() { return lines_[position_ & (shape_.line_count - 1)]; }
 
-  /// BYTES from the start of a line on: in a cell if we have one, else, if they are many, in the
-  /// long area if there is one.
+  /// BYTES from the start of a line on: in a cell if we have one, else, if they are many or too
+  /// many for the bulk area, in the long area if there is one.
   [[gnu::noinline]] std::byte* reserve_longer(std::size_t bytes) {
     if (cells_.has_any() && bytes <= cell_bytes) return reserve_cell();
-    if (bytes < long_frame_bytes || !is_extended())
-      return reserve_in(bulk_, &reserved_ends_.in_bulk, bytes);
+    const bool is_for_bulk = bytes < long_frame_bytes && bytes <= shape_.frame_bytes_max();
+    if (is_for_bulk || !is_extended()) return reserve_in(bulk_, &reserved_ends_.in_bulk, bytes);
     reserved_type_ = FrameType::long_data;
     return reserve_in(long_, &reserved_ends_.in_long, bytes);
   }

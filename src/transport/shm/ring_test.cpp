@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <random>
@@ -137,7 +138,10 @@ TEST_P(RingProperty, BehavesLikeABoundedQueue) {
         ring.sender.extend();
       }
       if (random() % 2 == 0) {
-        const std::size_t bytes = 8 + random() % (bytes_max - 7);
+        // Before it is extended, what several of fit into the bulk area.
+        const std::size_t most =
+            ring.sender.is_extended() ? bytes_max : std::min(bytes_max, shape.frame_bytes_max());
+        const std::size_t bytes = 8 + random() % (most - 7);
         const std::size_t phase = bytes > 200 ? random() % 8 * 8 : 0;
         if (send(ring.sender, bytes, sent, phase)) {
           model.emplace_back(bytes, sent++);
@@ -200,7 +204,8 @@ INSTANTIATE_TEST_SUITE_P(
                       RingCase{{4, 4096, 0}, 1024}, RingCase{{1, 256, 0}, 64},
                       RingCase{{2, 256, 0}, 64}, RingCase{{8, 1024, 0}, 200},
                       RingCase{{64, 1024, 0}, 256}, RingCase{{64, 65536, 65536}, 12000},
-                      RingCase{{64, 65536, 65536, 8}, 12000}, RingCase{{4, 32768, 16384}, 8192}));
+                      RingCase{{64, 65536, 65536, 8}, 12000}, RingCase{{64, 4096, 65536, 2}, 8192},
+                      RingCase{{4, 32768, 16384}, 8192}));
 
 /// Control words that no sender means: whatever they say, the frame lies inside the ring.
 TEST(RingUntrusted, NoLengthLeadsOutOfTheRing) {
