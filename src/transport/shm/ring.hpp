@@ -308,7 +308,7 @@ class RingReceiver {
   /// Frees the frame that front() has just given.
   void pop() {
     if (front_area_ == &in_cell_) [[unlikely]] {
-      take_cell();
+      cells_.take(front_cell_);
     } else if (front_area_ != nullptr) {
       used_since_publish_ += front_end_ - front_area_->tail();
       front_area_->set_tail(front_end_);
@@ -322,16 +322,12 @@ class RingReceiver {
   }
 
  private:
-  [[gnu::noinline]] void take_cell() {
-    if (is_front_sound_) cells_.take(front_cell_);
-  }
   [[gnu::noinline]] std::span<const std::byte> look_into_cell(const RingLine& line,
                                                               std::size_t bytes,
                                                               std::size_t phase) {
-    front_area_ = &in_cell_;
     std::memcpy(&front_cell_, line.frame, sizeof(front_cell_));
     const std::span<const std::byte> frame = cells_.look_into(front_cell_, bytes, phase);
-    is_front_sound_ = !frame.empty();
+    front_area_ = frame.empty() ? nullptr : &in_cell_;
     return frame;
   }
   std::span<const std::byte> look_into(RingArea& area, std::size_t bytes, std::size_t phase) {
@@ -364,9 +360,8 @@ class RingReceiver {
   bool has_published_ = false;
   Cells& cells_;
   std::byte* cells_memory_;
-  RingArea in_cell_{nullptr, 0};  // stands for the cells as front_area_;
-  CellName front_cell_ = 0;       // which one it is then,
-  bool is_front_sound_ = false;   // and whether there is such a one
+  RingArea in_cell_{nullptr, 0};  // stands for the cells as front_area_
+  CellName front_cell_ = 0;       // which one it is then
 };
 
 }  // namespace hawser::transport::shm

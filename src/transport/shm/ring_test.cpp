@@ -232,17 +232,23 @@ TEST(RingUntrusted, NoLengthLeadsOutOfTheRing) {
   }
 }
 
+/// A frame goes through RING; where it lay.
+const std::byte* pass(Ring& ring, std::size_t bytes) {
+  EXPECT_TRUE(send(ring.sender, bytes, bytes));
+  FrameType type;
+  std::span<const std::byte> frame;
+  EXPECT_TRUE(ring.receiver.front(&type, &frame));
+  EXPECT_EQ(type, FrameType::data);
+  EXPECT_EQ(check_frame(frame), bytes);
+  ring.receiver.pop();
+  return frame.data();
+}
+
 TEST(Ring, LongFramesGoToTheLongArea) {
   Ring ring({16, 32768, 65536});
   const auto lies_in_long_area = [&](std::size_t bytes) {
-    EXPECT_TRUE(send(ring.sender, bytes, bytes));
-    FrameType type;
-    std::span<const std::byte> frame;
-    EXPECT_TRUE(ring.receiver.front(&type, &frame));
-    EXPECT_EQ(type, FrameType::data);
-    EXPECT_EQ(check_frame(frame), bytes);
-    ring.receiver.pop();
-    return frame.data() >= ring.memory.get() + ring.shape.bytes();
+    const std::byte* const place = pass(ring, bytes);
+    return place >= ring.memory.get() + ring.shape.bytes();
   };
   EXPECT_FALSE(lies_in_long_area(long_frame_bytes));
   ring.receiver.extend();
@@ -262,15 +268,9 @@ struct Exchange {
   }
   /// Whether a frame through RING lies in a cell.
   bool lies_in_cell(Ring& ring, std::size_t bytes) {
-    EXPECT_TRUE(send(ring.sender, bytes, bytes));
-    FrameType type;
-    std::span<const std::byte> frame;
-    EXPECT_TRUE(ring.receiver.front(&type, &frame));
-    EXPECT_EQ(type, FrameType::data);
-    EXPECT_EQ(check_frame(frame), bytes);
-    ring.receiver.pop();
+    const std::byte* const place = pass(ring, bytes);
     const std::byte* const cells = there.memory.get() + shape.cells_offset();
-    return frame.data() >= cells && frame.data() < cells + shape.cells * cell_bytes;
+    return place >= cells && place < cells + shape.cells * cell_bytes;
   }
 
   Ring there{shape};

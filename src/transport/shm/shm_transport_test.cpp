@@ -160,7 +160,7 @@ TEST_F(Shm, ARingIsExtendedForLongFrames) {
   EXPECT_EQ(rings_after(0), 0);
 }
 
-/// Two with a ring each way, of which the one from a to b has few cells.
+/// Two with a ring each way, of which the one from c to d has few cells.
 class ShmCells : public ::testing::Test {
  protected:
   explicit ShmCells(std::int64_t cells = 2)
@@ -177,6 +177,13 @@ class ShmCells : public ::testing::Test {
       settle(c, d);
     }
   }
+  void give_back_with_a_cell_under_way() {
+    ASSERT_TRUE(send(to_d, ChannelKind::ring, 8192, 100));
+    settle(c, d);
+    ASSERT_TRUE(send(*to_c, ChannelKind::ring, 8192, 101));
+    ASSERT_TRUE(to_d.give_back(ChannelKind::ring));
+    d.transport->progress();
+  }
   [[nodiscard]] std::int64_t rings_of_d() const {
     return d.ledger.current_bytes(memory::Account::rings);
   }
@@ -191,11 +198,7 @@ class ShmCells : public ::testing::Test {
 
 /// A ring whose cells are on their way back is freed once they have been read.
 TEST_F(ShmCells, ARingThatIsGivenBackWaitsForWhatLiesInItsCells) {
-  ASSERT_TRUE(send(to_d, ChannelKind::ring, 8192, 100));
-  settle(c, d);
-  ASSERT_TRUE(send(*to_c, ChannelKind::ring, 8192, 101));
-  ASSERT_TRUE(to_d.give_back(ChannelKind::ring));
-  d.transport->progress();
+  give_back_with_a_cell_under_way();
   EXPECT_EQ(d.sink.given_back, 1);
   EXPECT_GT(rings_of_d(), 0);
   EXPECT_FALSE(to_c->give_back(ChannelKind::ring)) << "nobody could tell when they were read";
@@ -210,11 +213,7 @@ TEST_F(ShmCells, ARingThatIsGivenBackWaitsForWhatLiesInItsCells) {
 }
 
 TEST_F(ShmCells, OfAPeerThatIsLostNothingIsWaitedFor) {
-  ASSERT_TRUE(send(to_d, ChannelKind::ring, 8192, 100));
-  settle(c, d);
-  ASSERT_TRUE(send(*to_c, ChannelKind::ring, 8192, 101));
-  ASSERT_TRUE(to_d.give_back(ChannelKind::ring));
-  d.transport->progress();
+  give_back_with_a_cell_under_way();
   EXPECT_GT(rings_of_d(), 0);
   to_c->abandon();
   d.transport->progress();
