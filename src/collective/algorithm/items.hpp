@@ -16,22 +16,45 @@ struct Items {
   void copy(void* to, const void* from, Count count) const {
     base::copy_bytes(to, from, size_of(bytes(count)));
   }
-  /// into = source(0) op source(1) op … op source(MEMBERS - 1), where INTO is none of them. Run by
-  /// run, so that what is made stays in the cache until it is done.
+  /// applied()(in, inout, items): inout = in op inout.
+  [[nodiscard]] auto applied() const {
+    return [this, quick = op.kernel_for(type)](const std::byte* in, std::byte* inout, Count items) {
+      quick != nullptr ? quick(in, inout, items) : op.apply(in, inout, items, type);
+    };
+  }
+  /// into = source(0) op source(1) op … op source(MEMBERS - 1), where INTO is none of them.
   template <class Source>
   void combine(Source source, int members, std::byte* into, Count count) const {
+    const auto apply = applied();
+    in_runs(count, [&](Count begin, Count items) {
+      copy(into + begin, source(members - 1) + begin, items);
+      for (int member = members - 2; member >= 0; --member)
+        apply(source(member) + begin, into + begin, items);
+    });
+  }
+  /// into = MINE op SHOWN, or the other way round if this member's are not FIRST. SHOWN may be
+  /// written, and if they are FIRST has the same in the end; INTO may be MINE.
+  void combine_two(const std::byte* mine, bool first, std::byte* shown, std::byte* into,
+                   Count count) const {
+    const auto apply = applied();
+    in_runs(count, [&](Count begin, Count items) {
+      if (first) {
+        apply(mine + begin, shown + begin, items);
+        copy(into + begin, shown + begin, items);
+      } else {
+        if (into != mine) copy(into + begin, mine + begin, items);
+        apply(shown + begin, into + begin, items);
+      }
+    });
+  }
+  /// PART(begin, items) for COUNT items run by run, so that what is made stays in the cache until
+  /// it is done; BEGIN in bytes.
+  template <class Part>
+  void in_runs(Count count, Part part) const {
     constexpr Count run_bytes = 8192;
     const Count run = std::max<Count>(1, run_bytes / std::max<Count>(1, type.size()));
-    const core::Kernel kernel = op.kernel_for(type);
-    const auto apply = [&](const std::byte* in, std::byte* inout, Count items) {
-      kernel != nullptr ? kernel(in, inout, items) : op.apply(in, inout, items, type);
-    };
-    for (Count first = 0; first < count; first += run) {
-      const Count begin = bytes(first), now = std::min(run, count - first);
-      copy(into + begin, source(members - 1) + begin, now);
-      for (int member = members - 2; member >= 0; --member)
-        apply(source(member) + begin, into + begin, now);
-    }
+    for (Count first = 0; first < count; first += run)
+      part(bytes(first), std::min(run, count - first));
   }
 };
 

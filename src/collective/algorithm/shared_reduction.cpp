@@ -35,21 +35,22 @@ class ItemRounds {
   Count first_ = 0;
 };
 
-/// The share of a round's COUNT items that this member combines for all: whole cache lines, where
-/// items are shorter than those.
+/// The share of a round's COUNT items that MEMBER combines for all: whole cache lines, where items
+/// are shorter than those.
 struct Share {
   Count count;
   std::size_t begin, end;  // in bytes
 
-  Share(const Team& team, const Items& items, Count of) {
+  Share(const Team& team, int member, const Items& items, Count of) {
     constexpr Count line_bytes = 64;
     const Count line = std::max<Count>(1, line_bytes / items.type.size());
     const Count each = ((of + team.size() - 1) / team.size() + line - 1) / line * line;
-    const Count first = std::min(team.rank() * each, of);
+    const Count first = std::min(member * each, of);
     count = std::min(each, of - first);
     begin = size_of(items.bytes(first));
     end = begin + size_of(items.bytes(count));
   }
+  [[nodiscard]] std::size_t bytes() const { return end - begin; }
   /// COPY(to, from, bytes) for what stands on both sides of it in BYTES of data.
   template <class Copy>
   void copy_beside(std::byte* to, const std::byte* from, std::size_t bytes, Copy&& copy) const {
@@ -60,7 +61,7 @@ struct Share {
 
 /// Up to this length of a round's data, one step in which whoever needs the result combines all of
 /// it is quicker than two steps in which each member combines its share.
-constexpr Count together_bytes_max = 4096;
+Count together_bytes_max(const Team& team) { return team.size() == 2 ? 2048 : 4096; }
 
 /// One step: every member, or the last, combines everything. RECEIVE may be MINE.
 void allreduce_together(Team& team, const Items& items, const std::byte* mine, std::byte* receive,
@@ -102,26 +103,50 @@ const std::byte* combine_shares(Team& team, const Items& items, const std::byte*
         return (member == team.rank() ? mine : team.shown_by(member, bytes)) + share.begin;
       },
       team.size(), into + share.begin, share.count);
-  if (into != result)
-    team.copy_in(result + share.begin, into + share.begin, share.end - share.begin);
+  if (into != result) team.copy_in(result + share.begin, into + share.begin, share.bytes());
   team.begin(0);
   team.arrive();
   return result;
+}
+
+/// Two members, two exchanges: each shows the other's share of MINE, and then its own of the
+/// result, where it has just read the other's. RECEIVE may be MINE.
+void allreduce_of_two(Team& team, const Items& items, const std::byte* mine, std::byte* receive,
+                      Count count) {
+  const int me = team.rank(), other = 1 - me;
+  const Share own(team, me, items, count), theirs(team, other, items, count);
+  const std::size_t bytes = std::max(own.bytes(), theirs.bytes());
+  team.copy_in(team.begin_exchange(bytes), mine + theirs.begin, theirs.bytes());
+  team.arrive();
+  team.await_all();
+  std::byte* const shown = team.shown_by(other, bytes);
+  std::byte* const result = receive + own.begin;
+  items.combine_two(mine + own.begin, me == 0, shown, result, own.count);
+  std::byte* const place = team.begin_exchange(bytes);
+  const bool is_there = place == shown && me == 0;
+  if (!is_there) team.copy_in(place, result, own.bytes());
+  team.arrive();
+  team.await_all();
+  team.copy_out(receive + theirs.begin, team.shown_by(other, bytes), theirs.bytes());
 }
 
 }  // namespace
 
 Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
   const Items items{*a.type, *a.op};
-  for (ItemRounds round(team, items, a.count, Flow::all_ways); !round.are_over(); round.next()) {
+  for (ItemRounds round(team, items, a.count, Flow::exchange); !round.are_over(); round.next()) {
     const std::byte* mine = round.at(a.in_place ? a.receive : a.send);
-    if (items.bytes(round.count()) <= together_bytes_max) {
-      allreduce_together(team, items, mine, round.at(a.receive), round.count());
+    std::byte* const receive = round.at(a.receive);
+    if (items.bytes(round.count()) <= together_bytes_max(team)) {
+      allreduce_together(team, items, mine, receive, round.count());
       continue;
     }
-    std::byte* const receive = round.at(a.receive);
+    if (team.size() == 2) {
+      allreduce_of_two(team, items, mine, receive, round.count());
+      continue;
+    }
     const std::size_t bytes = size_of(items.bytes(round.count()));
-    const Share own(team, items, round.count());
+    const Share own(team, team.rank(), items, round.count());
     const std::byte* result =
         combine_shares(team, items, mine, round.count(), own, a.in_place ? nullptr : receive);
     team.await_all();
@@ -144,7 +169,7 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
     const std::byte* mine = round.at(is_root && a.in_place ? a.receive : a.send);
     const std::size_t bytes = size_of(items.bytes(round.count()));
     // The root alone combines: the others are soon done, and may run ahead.
-    if (team.size() == 2 || bytes <= together_bytes_max) {
+    if (team.size() == 2 || bytes <= size_of(together_bytes_max(team))) {
       const bool shows = !is_root || a.in_place;
       std::byte* const place = team.begin(shows ? bytes : 0);
       if (shows) team.copy_in(place, mine, bytes);
@@ -159,7 +184,7 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
           },
           team.size(), round.at(a.receive), round.count());
     } else {
-      const Share own(team, items, round.count());
+      const Share own(team, team.rank(), items, round.count());
       const std::byte* result = combine_shares(team, items, mine, round.count(), own, nullptr);
       if (!is_root) continue;
       team.await_all();
