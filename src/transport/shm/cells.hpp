@@ -59,6 +59,10 @@ class Cells {
   }
 
   [[nodiscard]] bool has_any() const { return !held_.empty(); }
+  /// There are cells, but we have none.
+  [[nodiscard]] bool are_all_away() const {
+    return held_.empty() && (pools_[0].is_open || pools_[1].is_open);
+  }
   /// The one that came last, of those that we have.
   [[nodiscard]] std::byte* front() const {
     const Cell& cell = held_.back();

@@ -137,7 +137,12 @@ class ShmLink final : public Link {
   /// and cells, or worth another question.
   static constexpr std::uint64_t longer_bytes_per_question = std::uint64_t{256} * 1024;
 
+  /// Frames from this length on are put off where a cell may come, at most so often in a row.
+  static constexpr std::size_t patient_frame_bytes_min = 32768;
+  static constexpr std::uint32_t put_offs_max = 2;
+
   QueueSlot* claim_slot();
+  [[nodiscard]] bool puts_off_long_frame();
   std::byte* reserve_in_ring(std::size_t bytes, std::size_t phase);
   void count_longer_frame(std::size_t bytes);
 
@@ -159,6 +164,7 @@ class ShmLink final : public Link {
   hostmem::MeasuredCopy copy_in_{true};
   hostmem::MeasuredCopy copy_out_{false};
   RingShape outgoing_shape_{};
+  std::uint32_t put_off_ = 0;       // in a row
   std::uint64_t longer_bytes_ = 0;  // since the last question, in a ring without a long area
   std::optional<RingReceiver> incoming_ring_;
   Segment::Ring incoming_place_{};

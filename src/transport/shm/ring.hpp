@@ -269,12 +269,15 @@ class RingReceiver {
   }
   [[nodiscard]] bool is_extended() const { return long_.bytes() > 0; }
 
+  [[nodiscard]] bool has_front() const {
+    return is_front(front_line().control.load(std::memory_order_acquire));
+  }
   /// The next frame, if there is one; it is valid until pop(), and nothing changes before. A length
   /// that the sender can't have meant gives an empty frame (the layer above refuses it).
   bool front(FrameType* type, std::span<const std::byte>* frame) {
-    const RingLine& line = lines_[position_ & (shape_.line_count - 1)];
+    const RingLine& line = front_line();
     const std::uint64_t control = line.control.load(std::memory_order_acquire);
-    if (ring_control::stamp(control) != static_cast<std::uint32_t>(position_ + 1)) return false;
+    if (!is_front(control)) return false;
     *type = ring_control::type(control);
     const std::size_t bytes = ring_control::frame_bytes(control);
     if (*type >= FrameType::long_data) [[unlikely]] {
@@ -322,6 +325,12 @@ class RingReceiver {
   }
 
  private:
+  [[nodiscard]] const RingLine& front_line() const {
+    return lines_[position_ & (shape_.line_count - 1)];
+  }
+  [[nodiscard]] bool is_front(std::uint64_t control) const {
+    return ring_control::stamp(control) == static_cast<std::uint32_t>(position_ + 1);
+  }
   [[gnu::noinline]] std::span<const std::byte> look_into_cell(const RingLine& line,
                                                               std::size_t bytes,
                                                               std::size_t phase) {

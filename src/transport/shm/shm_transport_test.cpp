@@ -220,6 +220,26 @@ TEST_F(ShmCells, OfAPeerThatIsLostNothingIsWaitedFor) {
   EXPECT_EQ(rings_of_d(), 0);
 }
 
+/// Where frames wait that may bring cells, a long one is put off until they are read; a few times.
+TEST_F(ShmCells, ALongFrameIsPutOffForACell) {
+  const std::size_t bytes = to_d.frame_bytes_max(ChannelKind::ring);
+  ASSERT_TRUE(send(to_d, ChannelKind::ring, bytes, 0)) << "all cells are away, but nothing comes";
+  settle(c, d);
+  ASSERT_TRUE(send(*to_c, ChannelKind::ring, 8192, 1));
+  EXPECT_TRUE(send(to_d, ChannelKind::ring, 8192, 2)) << "it is no long one";
+  EXPECT_FALSE(send(to_d, ChannelKind::ring, bytes, 3));
+  c.transport->progress();
+  EXPECT_TRUE(send(to_d, ChannelKind::ring, bytes, 3));
+  settle(c, d);
+  ASSERT_TRUE(send(*to_c, ChannelKind::ring, 100, 4));
+  int put_off = 0;
+  while (!send(to_d, ChannelKind::ring, bytes, 5) && put_off < 10) ++put_off;
+  EXPECT_EQ(put_off, 2) << "what comes is short";
+  settle(c, d);
+  ASSERT_FALSE(d.sink.arrivals.empty());
+  EXPECT_EQ(d.sink.arrivals.back().number, 5U);
+}
+
 class ShmManyCells : public ShmCells {
  protected:
   static constexpr std::uint64_t count = 100;
