@@ -205,6 +205,9 @@ class Link {
   virtual std::byte* reserve_in_phase(ChannelKind kind, std::size_t bytes, std::size_t /*phase*/) {
     return reserve(kind, bytes);
   }
+  /// Asked before each further long frame of what progress() goes on with: whether it had better
+  /// read first what has come from this peer. Never more than a few times in a row.
+  virtual bool wants_reading_first(ChannelKind /*kind*/) { return false; }
   /// Copies a long run of BYTES into a reserved frame, by whatever way is quickest to this peer.
   virtual void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
     base::copy_bytes(to, from, bytes);

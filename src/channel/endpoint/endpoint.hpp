@@ -125,6 +125,10 @@ class Endpoint {
   [[nodiscard]] ChannelKind frame_channel() const { return frame_channel_; }
   /// The channel with the longest frames.
   [[nodiscard]] ChannelKind bulk_channel() const { return bulk_channel_; }
+  /// Of what goes by that channel; see Link::wants_reading_first().
+  [[nodiscard]] bool wants_reading_first() {
+    return link_ != nullptr && link_->wants_reading_first(bulk_channel_);
+  }
   /// Of payload and header together, on a channel that the endpoint has.
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const {
     return frame_bytes_max_[static_cast<std::size_t>(kind)];

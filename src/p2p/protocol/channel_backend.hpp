@@ -267,7 +267,10 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void complete_by_frames(ReceiveRequest& request);
   void on_finished(channel::Endpoint& from, std::span<const std::byte> body);
   bool push_pipelines();
-  bool push_pipeline(SendRequest& request);
+  /// In a call after which the program may compute for long, or in a round of progress, which can
+  /// put off what had better go after the next look at the channel.
+  enum class Pushing : std::uint8_t { at_once, patiently };
+  bool push_pipeline(SendRequest& request, Pushing how);
   bool push_fragment(SendRequest& request);
   std::vector<Stream>::iterator find_stream(const channel::Endpoint& from, std::uint64_t token);
   void follow_stream(ReceiveRequest& request);

@@ -416,7 +416,7 @@ void ChannelBackend::write_block(SendRequest& request, const wire::ClearToPut& b
   }
   send_by_frames(request, block.offset, block.bytes);
   // They leave before what is to be written behind them is registered.
-  push_pipeline(request);
+  push_pipeline(request, Pushing::at_once);
 }
 
 void ChannelBackend::end_put(const Transfer& transfer, bool was_done) {

@@ -221,7 +221,7 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   request.is_stream = true;
   const auto total = static_cast<std::size_t>(request.total);
   note_sent(endpoint, kind, total, total, total, SendProtocol::stream);
-  push_pipeline(request);
+  push_pipeline(request, Pushing::at_once);
   if (request.offset < request.end) {
     pipelines_.push_back(&request);
   } else {
@@ -319,9 +319,12 @@ void ChannelBackend::send_by_frames(SendRequest& request, std::uint64_t offset,
 }
 
 /// Sends the next frames as far as there is room; true if any left.
-bool ChannelBackend::push_pipeline(SendRequest& request) {
+bool ChannelBackend::push_pipeline(SendRequest& request, Pushing how) {
+  const auto is_put_off = [&] {
+    return how == Pushing::patiently && request.endpoint->wants_reading_first();
+  };
   bool moved = false;
-  while (request.offset < request.end && push_fragment(request)) moved = true;
+  while (request.offset < request.end && !is_put_off() && push_fragment(request)) moved = true;
   return moved;
 }
 

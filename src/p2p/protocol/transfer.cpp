@@ -65,7 +65,7 @@ bool ChannelBackend::push_pipelines() {
   const Endpoint* full = nullptr;  // the last one found without room: no use to ask it again
   std::erase_if(pipelines_, [&](SendRequest* request) {
     if (request->endpoint == full) return false;
-    moved |= push_pipeline(*request);
+    moved |= push_pipeline(*request, Pushing::patiently);
     const bool is_lost = request->endpoint->is_lost();
     if (request->offset < request->end && !is_lost) {
       full = request->endpoint;

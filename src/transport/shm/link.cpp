@@ -15,12 +15,12 @@ std::size_t ShmLink::frame_bytes_max(ChannelKind kind) const {
   return queue_frame_bytes_max;
 }
 
-/// Where all cells are away and the peer's frames wait for us, those are to be read first: cells
-/// come back with them, and what both sides put into their long areas meanwhile would leave the
-/// caches. But not for ever: what comes may be short, and bring none.
-bool ShmLink::puts_off_long_frame() {
-  const bool may_bring_cells =
-      cells_.are_all_away() && incoming_ring_ && incoming_ring_->has_front();
+/// Where all cells are away and the peer's frames wait for us: cells come back with those, and what
+/// both sides put into their long areas meanwhile would leave the caches. But not for ever: what
+/// waits may be short, and bring none.
+bool ShmLink::wants_reading_first(ChannelKind kind) {
+  const bool may_bring_cells = kind == ChannelKind::ring && cells_.are_all_away() &&
+                               incoming_ring_ && incoming_ring_->has_front();
   if (!may_bring_cells || put_off_ == put_offs_max) {
     put_off_ = 0;
     return false;
@@ -34,8 +34,6 @@ bool ShmLink::puts_off_long_frame() {
                                                                   std::size_t phase) {
   if (bytes >= cell_frame_bytes_min && !outgoing_->is_extended()) [[unlikely]]
     count_longer_frame(bytes);
-  if (bytes >= patient_frame_bytes_min && puts_off_long_frame()) [[unlikely]]
-    return nullptr;
   std::byte* frame = outgoing_->reserve(bytes, phase);
   if (frame != nullptr || !want_room(outgoing_->room(), own_word_, waker_.payer())) return frame;
   return outgoing_->reserve(bytes, phase);

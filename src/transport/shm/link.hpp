@@ -57,6 +57,7 @@ class ShmLink final : public Link {
   bool recall(ChannelKind kind) override;
   void abandon() override { lose(); }
   [[nodiscard]] bool is_away() const override { return lost_ || (attached_ && segment_.is_away()); }
+  bool wants_reading_first(ChannelKind kind) override;
   std::span<const std::byte> front(ChannelKind kind) override;
   void expect(ChannelKind, std::size_t bytes) override {
     if (bytes > line_frame_bytes && bytes <= RingReceiver::ahead_bytes_max)
@@ -137,12 +138,10 @@ class ShmLink final : public Link {
   /// and cells, or worth another question.
   static constexpr std::uint64_t longer_bytes_per_question = std::uint64_t{256} * 1024;
 
-  /// Frames from this length on are put off where a cell may come, at most so often in a row.
-  static constexpr std::size_t patient_frame_bytes_min = 32768;
+  /// As often in a row long frames are put off where a cell may come.
   static constexpr std::uint32_t put_offs_max = 2;
 
   QueueSlot* claim_slot();
-  [[nodiscard]] bool puts_off_long_frame();
   std::byte* reserve_in_ring(std::size_t bytes, std::size_t phase);
   void count_longer_frame(std::size_t bytes);
 

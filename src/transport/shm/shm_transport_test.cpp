@@ -220,24 +220,24 @@ TEST_F(ShmCells, OfAPeerThatIsLostNothingIsWaitedFor) {
   EXPECT_EQ(rings_of_d(), 0);
 }
 
-/// Where frames wait that may bring cells, a long one is put off until they are read; a few times.
-TEST_F(ShmCells, ALongFrameIsPutOffForACell) {
-  const std::size_t bytes = to_d.frame_bytes_max(ChannelKind::ring);
-  ASSERT_TRUE(send(to_d, ChannelKind::ring, bytes, 0)) << "all cells are away, but nothing comes";
-  settle(c, d);
+/// Where frames wait that may bring cells, they are to be read before long ones are sent; for a
+/// while.
+TEST_F(ShmCells, WhatMayBringCellsIsToBeReadFirst) {
+  const auto wants = [&] { return to_d.wants_reading_first(ChannelKind::ring); };
+  extend();
+  EXPECT_FALSE(wants()) << "all cells are away, but nothing waits";
   ASSERT_TRUE(send(*to_c, ChannelKind::ring, 8192, 1));
-  EXPECT_TRUE(send(to_d, ChannelKind::ring, 8192, 2)) << "it is no long one";
-  EXPECT_FALSE(send(to_d, ChannelKind::ring, bytes, 3));
+  EXPECT_TRUE(wants());
+  EXPECT_FALSE(to_d.wants_reading_first(ChannelKind::shared_queue));
   c.transport->progress();
-  EXPECT_TRUE(send(to_d, ChannelKind::ring, bytes, 3));
+  ASSERT_TRUE(send(*to_c, ChannelKind::ring, 8192, 2));
+  EXPECT_FALSE(wants()) << "it has a cell";
   settle(c, d);
-  ASSERT_TRUE(send(*to_c, ChannelKind::ring, 100, 4));
-  int put_off = 0;
-  while (!send(to_d, ChannelKind::ring, bytes, 5) && put_off < 10) ++put_off;
-  EXPECT_EQ(put_off, 2) << "what comes is short";
-  settle(c, d);
-  ASSERT_FALSE(d.sink.arrivals.empty());
-  EXPECT_EQ(d.sink.arrivals.back().number, 5U);
+  extend();
+  ASSERT_TRUE(send(*to_c, ChannelKind::ring, 100, 3));
+  int times = 0;
+  while (wants() && times < 10) ++times;
+  EXPECT_EQ(times, 2) << "what waits is short";
 }
 
 class ShmManyCells : public ShmCells {
