@@ -13,6 +13,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # False alarms of GCC 12 once it inlines: reads behind a checked std::optional (its PR 80635)
   # and overlaps in std::string (its PR 105651).
   target_compile_options(hawser_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
+  # Small structs are filled member by member and read soon after. GCC would read neighbours in one
+  # piece, which waits until the stores have left the store buffer: past lines that no cache holds.
+  target_compile_options(hawser_flags INTERFACE -fno-tree-slp-vectorize -fno-store-merging)
 endif()
 target_include_directories(hawser_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(hawser_flags INTERFACE Threads::Threads)

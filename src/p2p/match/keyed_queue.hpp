@@ -47,6 +47,14 @@ struct MatchNode {
   MatchNode* last = nullptr;         // of a head: the end of its queue
   MatchNode* bucket_next = nullptr;  // of a head: the next key in this bucket
   void* owner = nullptr;
+
+  /// One by one: the caller has just stored its parts, and a longer load would wait until they have
+  /// left the store buffer.
+  void set_key(const MatchKey& to) {
+    key.context = to.context;
+    key.source = to.source;
+    key.tag = to.tag;
+  }
 };
 
 class KeyedQueue {

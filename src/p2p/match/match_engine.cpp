@@ -32,11 +32,16 @@ MatchEngine::MatchEngine(memory::Ledger& ledger)
       unexpected_{KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger)} {}
 
 void MatchEngine::post(PostedReceive& receive, const MatchKey& key) {
-  receive.node.key = key;
+  receive.node.set_key(key);
   receive.node.order = next_order_++;
   receive.node.owner = &receive;
-  posted_[pattern_of(key)].push_back(receive.node);
   ++posted_count_;
+  const unsigned pattern = pattern_of(key);
+  if (pattern == 0) [[likely]] {
+    posted_[0].push_back(receive.node);
+  } else {
+    posted_[pattern].push_back(receive.node);
+  }
 }
 
 void MatchEngine::cancel(PostedReceive& receive) {
@@ -59,7 +64,7 @@ PostedReceive* MatchEngine::match_with_wildcards(const MatchKey& key) {
 }
 
 void MatchEngine::store(UnexpectedMessage& message, const MatchKey& key) {
-  message.node.key = key;
+  message.node.set_key(key);
   for (unsigned pattern = 0; pattern < pattern_count; ++pattern)
     if (indexed_[pattern]) add_to_index(message, pattern);
   message.older = youngest_;

@@ -25,52 +25,55 @@ namespace hawser::p2p {
 
 class ChannelBackend;
 
-/// Objects of one type, kept for reuse. All must have come back when the pool ends.
+/// Objects of one type, kept for reuse. All must have come back when the pool ends. T has a member
+/// `T* next_free`, which is the pool's.
 template <class T>
 class RequestPool {
  public:
   explicit RequestPool(memory::Ledger& ledger)
       : slab_(ledger, memory::Account::requests, sizeof(T)) {}
   ~RequestPool() {
-    for (T* object : free_) T::destroy(object);
+    while (free_ != nullptr) T::destroy(take_unlocked());
   }
   RequestPool(const RequestPool&) = delete;
   RequestPool& operator=(const RequestPool&) = delete;
 
   void set_threaded(bool threaded) { threaded_ = threaded; }
-  T* take() {
-    if (!threaded_) [[likely]]
-      return take_unlocked();
-    const std::lock_guard lock(mutex_);
-    return take_unlocked();
-  }
+  T* take() { return threaded_ ? take_locked() : take_unlocked(); }
   void give_back(T* object) {
-    if (!threaded_) [[likely]] {
+    if (threaded_) {
+      give_back_locked(object);
+    } else {
       keep(object);
-      return;
     }
-    const std::lock_guard lock(mutex_);
-    keep(object);
   }
 
  private:
-  void keep(T* object) {
-    if (free_.size() == free_.capacity()) [[unlikely]]
-      grow();
-    free_.push_back(object);
+  [[gnu::noinline]] T* take_locked() {
+    const std::lock_guard lock(mutex_);
+    return take_unlocked();
   }
-  [[gnu::noinline, gnu::cold]] void grow() { free_.reserve(2 * free_.capacity() + 64); }
+  [[gnu::noinline]] void give_back_locked(T* object) {
+    const std::lock_guard lock(mutex_);
+    keep(object);
+  }
+  void keep(T* object) {
+    object->next_free = free_;
+    free_ = object;
+  }
   T* take_unlocked() {
-    if (free_.empty()) return new (slab_.take()) T(*this);
-    T* object = free_.back();
-    free_.pop_back();
+    if (free_ == nullptr) [[unlikely]]
+      return make();
+    T* const object = free_;
+    free_ = object->next_free;
     return object;
   }
+  [[gnu::noinline, gnu::cold]] T* make() { return new (slab_.take()) T(*this); }
 
   bool threaded_ = false;
   std::mutex mutex_;
   memory::Slab slab_;
-  std::vector<T*> free_;
+  T* free_ = nullptr;
 };
 
 /// The parts of a receive's buffer that its sender may write by RDMA now.
@@ -138,6 +141,7 @@ class SendRequest final : public Request {
   std::uint8_t held_rail = 0;       // of the last of them, without copies
   std::uint32_t parts_leaving = 0;  // by operations, that the adapter has still to report
   bool is_over = false;             // but for these
+  SendRequest* next_free = nullptr;
 
  private:
   ~SendRequest() override = default;
@@ -159,7 +163,10 @@ class ReceiveRequest final : public Request, public PostedReceive {
   [[gnu::always_inline]] void begin(ChannelBackend& backend, const Buffer& to, Comm& comm) {
     activate();
     backend_ = &backend;
-    buffer = to;
+    // One by one, as the caller has just stored them: see MatchNode::set_key().
+    buffer.data = to.data;
+    buffer.count = to.count;
+    buffer.type = to.type;
     capacity = static_cast<std::uint64_t>(bytes_of(to));
     received = 0;
     is_posted = false;
@@ -207,6 +214,7 @@ class ReceiveRequest final : public Request, public PostedReceive {
   std::uint32_t checksum = 0;        // of what was copied so far, where that is checked
   std::unique_ptr<GetPieces> pieces;
   std::unique_ptr<PutBlocks> put;  // while the sender writes into the buffer by RDMA
+  ReceiveRequest* next_free = nullptr;
 
  private:
   friend class ChannelBackend;
