@@ -42,19 +42,31 @@ void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes);
 /// processors do twenty times as slowly where the two ends are not alike within a line.
 inline constexpr std::size_t long_copy_bytes = 2048;
 
-inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+namespace copy_detail {
+
+inline void copy_any(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes >= long_copy_bytes) {
     copy_long(to, from, bytes);
   } else if (bytes > 16) {
     std::memcpy(to, from, bytes);
-  } else if (bytes >= 8) {
-    copy_detail::copy_two<std::uint64_t>(to, from, bytes);
   } else if (bytes >= 4) {
-    copy_detail::copy_two<std::uint32_t>(to, from, bytes);
+    copy_two<std::uint32_t>(to, from, bytes);
   } else if (bytes >= 2) {
-    copy_detail::copy_two<std::uint16_t>(to, from, bytes);
+    copy_two<std::uint16_t>(to, from, bytes);
   } else if (bytes == 1) {
     *to = *from;
+  }
+}
+
+}  // namespace copy_detail
+
+/// Inlined for 8 to 16 bytes: a number or two.
+[[gnu::always_inline]] inline void copy_bytes(std::byte* to, const std::byte* from,
+                                              std::size_t bytes) {
+  if (bytes - 8 <= 8) {
+    copy_detail::copy_two<std::uint64_t>(to, from, bytes);
+  } else {
+    copy_detail::copy_any(to, from, bytes);
   }
 }
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) {

@@ -8,7 +8,7 @@ namespace hawser::binding {
 
 HandleTable::~HandleTable() {
   for (std::size_t c = 0; c < chunk_count_; ++c) {
-    Slot* const slots = chunks_[c].load(std::memory_order_relaxed);
+    Slot* const slots = &slot_at((first_chunk << c) - first_chunk);
     for (std::size_t i = 0; i < std::size_t{first_chunk} << c; ++i) {
       if (slots[i].generation.load(std::memory_order_relaxed) % 2 == 1) slots[i].object->release();
     }
@@ -113,7 +113,10 @@ bool HandleTable::grow() {
   for (std::uint32_t i = 0; i + 1 < size; ++i) {
     slots[i].next_free.store(first + i + 1, std::memory_order_relaxed);
   }
-  chunks_[chunk_count_++].store(slots, std::memory_order_release);
+  const std::uint32_t first_place = first + first_chunk;
+  origins_[first_chunk_bits + chunk_count_++].store(
+      reinterpret_cast<std::uintptr_t>(slots) - first_place * sizeof(Slot),
+      std::memory_order_release);
   push_free(first, first + size - 1);
   return true;
 }

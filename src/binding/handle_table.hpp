@@ -3,10 +3,10 @@
 // A handle has the size of a pointer and lies far above the zero page, where the predefined handles
 // of the ABI are:
 //
-//     63      59        55                      23                  0
-//    +-------+---------+-----------------------+-------------------+
-//    |   0   |  kind   |      generation       |       index       |
-//    +-------+---------+-----------------------+-------------------+
+//     63                    31        23                  0
+//    +-----------------------+---------+-------------------+
+//    |      generation       |  kind   |       index       |
+//    +-----------------------+---------+-------------------+
 //
 // The integer that MPI_*_toint gives is index + the low 7 bits of the generation. Indices begin at
 // 0x1000, so that such an integer is never that of a predefined handle.
@@ -22,7 +22,6 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <mutex>
 
@@ -109,14 +108,15 @@ class HandleTable {
   [[nodiscard]] std::uint64_t from_int(int integer) const;
 
  private:
-  static constexpr int generation_shift = 24;
-  static constexpr int kind_shift = 56;
+  static constexpr int kind_shift = 24;
+  static constexpr int generation_shift = 32;
   static constexpr std::uint64_t index_mask = 0xffffff;
   static constexpr std::uint64_t use_bit = std::uint64_t{1} << generation_shift;
   static constexpr std::uint64_t first_index = predefined_end;
   static constexpr std::uint32_t slots_max = index_mask - first_index;
   static constexpr std::uint32_t none = 0xffffffff;
-  // Chunk c has first_chunk << c slots.
+  // A slot's place is its index + first_chunk. Chunk c has those of first_chunk << c places, which
+  // have the same highest bit.
   static constexpr std::uint32_t first_chunk = 64;
   static constexpr std::uint32_t first_chunk_bits = 6;
   static constexpr std::size_t chunks_max = 18;
@@ -128,21 +128,28 @@ class HandleTable {
     std::atomic<std::uint32_t> next_free{none};
   };
 
-  [[nodiscard]] static std::uint32_t chunk_of(std::uint32_t index) {
-    return static_cast<std::uint32_t>(std::bit_width(index + first_chunk)) - 1 - first_chunk_bits;
+  /// Of the chunk that PLACE is in.
+  [[nodiscard, gnu::always_inline]] std::uintptr_t origin_of(std::uint32_t place) const {
+    const int highest_bit = 31 ^ __builtin_clz(place);  // no place is zero
+    return origins_[static_cast<std::size_t>(highest_bit)].load(std::memory_order_acquire);
+  }
+  [[nodiscard, gnu::always_inline]] static Slot* slot_in(std::uintptr_t origin,
+                                                         std::uint32_t place) {
+    return reinterpret_cast<Slot*>(origin + place * sizeof(Slot));
   }
   /// Null if no such slot was made yet.
   [[nodiscard, gnu::always_inline]] Slot* find_slot(std::uint32_t index) const {
-    const std::uint32_t chunk = chunk_of(index);
-    Slot* const slots = chunks_[chunk].load(std::memory_order_acquire);
-    return slots == nullptr ? nullptr : slots + (index + first_chunk - (first_chunk << chunk));
+    const std::uint32_t place = index + first_chunk;
+    const std::uintptr_t origin = origin_of(place);
+    return origin == 0 ? nullptr : slot_in(origin, place);
   }
   /// The slot that HANDLE, unless it is stale, leads to.
   [[nodiscard, gnu::always_inline]] Slot* live_slot(std::uint64_t handle) const {
     const std::uint64_t index = (handle & index_mask) - first_index;
     // A slot that is free has an even generation, which no handle of a user ever has.
-    const std::uint64_t kind_and_use = handle & ((~std::uint64_t{0} << kind_shift) | use_bit);
-    if (kind_and_use != ((static_cast<std::uint64_t>(kind_) << kind_shift) | use_bit) ||
+    constexpr std::uint64_t kind_and_use_bits = use_bit | (std::uint64_t{0xff} << kind_shift);
+    if ((handle & kind_and_use_bits) !=
+            ((static_cast<std::uint64_t>(kind_) << kind_shift) | use_bit) ||
         index > slots_max)
       return nullptr;
     Slot* const slot = find_slot(static_cast<std::uint32_t>(index));
@@ -153,9 +160,8 @@ class HandleTable {
   }
   /// A slot that is known to exist.
   [[nodiscard, gnu::always_inline]] Slot& slot_at(std::uint32_t index) const {
-    const std::uint32_t chunk = chunk_of(index);
-    return chunks_[chunk].load(
-        std::memory_order_acquire)[index + first_chunk - (first_chunk << chunk)];
+    const std::uint32_t place = index + first_chunk;
+    return *slot_in(origin_of(place), place);
   }
   /// The slot of a handle that is or was live.
   [[nodiscard, gnu::always_inline]] Slot& slot_of(std::uint64_t handle) const {
@@ -173,23 +179,17 @@ class HandleTable {
   Ref<core::Object> erase_slot(Slot& slot, std::uint64_t handle);
   /// HANDLE, a live one of SLOT, is stale from now on; its object gets the stale one that follows.
   static void end_handle(Slot& slot, std::uint64_t handle) {
-    const std::uint64_t next = next_handle(handle);
+    const std::uint64_t next = handle + use_bit;
     slot.object->set_handle(next);
     // Only the one that ends the handle gets here, so that a plain store will do.
     slot.generation.store(static_cast<std::uint32_t>(next >> generation_shift),
                           std::memory_order_release);
-  }
-  /// With the generation after that of HANDLE.
-  static std::uint64_t next_handle(std::uint64_t handle) {
-    constexpr std::uint64_t kind_bits = ~std::uint64_t{0} << kind_shift;
-    return (handle & kind_bits) | ((handle + use_bit) & ~kind_bits);
   }
   std::uint64_t insert_first(Ref<core::Object> object);
   /// An object that was here before, and is pinned or kept its place. Takes its reference over.
   std::uint64_t insert_again(core::Object& object) {
     const std::uint64_t stale = object.handle();
     if (object.is_pinned()) return stale;
-    // An even generation: the next one has the same bits above.
     const std::uint64_t handle = stale + use_bit;
     object.set_handle(handle);
     // The slot knows it already.
@@ -205,7 +205,9 @@ class HandleTable {
 
   const HandleKind kind_;
   bool threaded_ = true;
-  std::array<std::atomic<Slot*>, chunks_max> chunks_{};
+  // By the highest bit of places: where place 0 would be if the chunk began there, so that a place
+  // leads to its slot by one multiplication. Zero: the chunk was not made yet.
+  std::array<std::atomic<std::uintptr_t>, first_chunk_bits + chunks_max> origins_{};
   // Low half: index of the first free slot; high half: a counter against ABA.
   std::atomic<std::uint64_t> free_{none};
   std::mutex growth_;

@@ -21,6 +21,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace hawser::channel {
 
@@ -41,8 +42,11 @@ struct FramePrefix {
 
   /// A frame of the layer above, numbered, and with nothing to be checked.
   [[nodiscard]] bool is_plain() const {
-    return (frame_class & control_bit) == 0 && version == current_version && flags == sequenced &&
-           check == 0;
+    constexpr std::uint32_t wanted = (std::uint32_t{sequenced} << 16) | (current_version << 8);
+    constexpr std::uint32_t any_class = 0x7f;  // control_bit is clear
+    std::uint32_t all_but_sequence;
+    std::memcpy(&all_but_sequence, this, sizeof(all_but_sequence));
+    return (all_but_sequence & ~any_class) == wanted;
   }
 };
 static_assert(sizeof(FramePrefix) == 8);

@@ -67,10 +67,19 @@ inline std::byte* first_byte(const void* data, const Datatype& type) {
                                       static_cast<std::uintptr_t>(type.true_lower_bound()));
 }
 
+/// A COPY for pack_by() and unpack_by().
+struct InlineCopy {
+  [[gnu::always_inline]] void operator()(std::byte* to, const std::byte* from,
+                                         std::size_t bytes) const {
+    base::copy_bytes(to, from, bytes);
+  }
+};
+
 /// The BYTES of the packed items of BUFFER from OFFSET on; those of a dense type by
 /// COPY(to, from, bytes).
 template <class Copy>
-void pack_by(Copy&& copy, const ConstBuffer& buffer, Count offset, std::byte* out, Count bytes) {
+[[gnu::always_inline]] inline void pack_by(Copy&& copy, const ConstBuffer& buffer, Count offset,
+                                           std::byte* out, Count bytes) {
   if (bytes == 0) return;
   if (buffer.type->is_dense()) {
     copy(out, first_byte(buffer.data, *buffer.type) + offset, static_cast<std::size_t>(bytes));
@@ -78,15 +87,14 @@ void pack_by(Copy&& copy, const ConstBuffer& buffer, Count offset, std::byte* ou
     buffer.type->pack(buffer.data, buffer.count, offset, out, bytes);
   }
 }
-inline void pack(const ConstBuffer& buffer, Count offset, std::byte* out, Count bytes) {
-  const auto copy = [](std::byte* to, const std::byte* from, std::size_t length) {
-    base::copy_bytes(to, from, length);
-  };
-  pack_by(copy, buffer, offset, out, bytes);
+[[gnu::always_inline]] inline void pack(const ConstBuffer& buffer, Count offset, std::byte* out,
+                                        Count bytes) {
+  pack_by(InlineCopy(), buffer, offset, out, bytes);
 }
 /// The opposite: stores them.
 template <class Copy>
-void unpack_by(Copy&& copy, const Buffer& buffer, Count offset, const std::byte* in, Count bytes) {
+[[gnu::always_inline]] inline void unpack_by(Copy&& copy, const Buffer& buffer, Count offset,
+                                             const std::byte* in, Count bytes) {
   if (bytes == 0) return;
   if (buffer.type->is_dense()) {
     copy(first_byte(buffer.data, *buffer.type) + offset, in, static_cast<std::size_t>(bytes));
@@ -94,11 +102,9 @@ void unpack_by(Copy&& copy, const Buffer& buffer, Count offset, const std::byte*
     buffer.type->unpack(buffer.data, buffer.count, offset, in, bytes);
   }
 }
-inline void unpack(const Buffer& buffer, Count offset, const std::byte* in, Count bytes) {
-  const auto copy = [](std::byte* to, const std::byte* from, std::size_t length) {
-    base::copy_bytes(to, from, length);
-  };
-  unpack_by(copy, buffer, offset, in, bytes);
+[[gnu::always_inline]] inline void unpack(const Buffer& buffer, Count offset, const std::byte* in,
+                                          Count bytes) {
+  unpack_by(InlineCopy(), buffer, offset, in, bytes);
 }
 
 /// What is matched: communicator and kind of traffic, peer's rank in comm.peer_group(), tag.

@@ -92,10 +92,10 @@ struct Arguments {
   return true;
 }
 
-/// REQUEST, a plain one, is complete and all is well: its handle goes.
+/// REQUEST, a plain one, is complete: if all is well its handle goes.
 [[gnu::always_inline]] inline bool hands_out(Runtime& runtime, Request& request,
                                              MPI_Request& handle) {
-  if (!request.is_complete() || request.error() != nullptr) [[unlikely]]
+  if (request.error() != nullptr) [[unlikely]]
     return false;
   runtime.table<Request>().erase_found(request);
   handle = MPI_REQUEST_NULL;
@@ -107,8 +107,11 @@ struct Arguments {
   if (runtime == nullptr || request == nullptr) return false;
   Request* const found = runtime->find<Request>(*request);
   if (found == nullptr || !found->is_plain()) return false;
-  if (!found->is_complete()) engine(*runtime).wait(*found);
-  if (status != nullptr && found->is_complete()) binding::StatusOut(status).set(found->status());
+  if (!found->is_complete()) {
+    engine(*runtime).wait(*found);
+    if (!found->is_complete()) return false;  // interrupted
+  }
+  if (status != nullptr) binding::StatusOut(status).set(found->status());
   return hands_out(*runtime, *found, *request);
 }
 
@@ -119,29 +122,37 @@ inline bool are_live(Runtime& runtime, std::span<const MPI_Request> requests) {
   });
 }
 
+/// Whether FIRST, the first of REQUESTS, is complete at last. False, too, if one of them is none: a
+/// wrong handle is to be told of, not waited before. ARE_CHECKED: none of them is.
+[[gnu::noinline]] inline bool completes(Runtime& runtime, Request& first,
+                                        std::span<const MPI_Request> requests, bool& are_checked) {
+  p2p::Engine& waits = engine(runtime);
+  waits.progress();
+  if (first.is_complete()) return true;
+  if (!are_checked && !are_live(runtime, requests)) return false;
+  are_checked = true;
+  waits.wait(first);
+  return first.is_complete();
+}
+
 /// Of requests whose statuses nobody asks for.
 inline bool waitall(Count count, MPI_Request* requests, MPI_Status* statuses) {
   Runtime* const runtime = Runtime::running();
   if (runtime == nullptr || requests == nullptr || statuses != nullptr || count < 0) return false;
-  p2p::Engine& waits = engine(*runtime);
+  const Request* const sent = &engine(*runtime).sent_request();
   bool are_checked = false;
   for (Count i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
     Request* const request = runtime->find<Request>(requests[i]);
-    if (request == &waits.sent_request()) {
+    if (request == sent) {
       requests[i] = MPI_REQUEST_NULL;
       continue;
     }
     if (request == nullptr || !request->is_plain()) [[unlikely]]
       return false;
-    if (!request->is_complete()) waits.progress();
-    if (!request->is_complete()) {
-      // A wrong handle is to be told of, not waited before.
-      if (!are_checked && !are_live(*runtime, binding::to_span(requests + i, count - i)))
-        return false;
-      are_checked = true;
-      waits.wait(*request);
-    }
+    if (!request->is_complete() &&
+        !completes(*runtime, *request, binding::to_span(requests + i, count - i), are_checked))
+      return false;
     if (!hands_out(*runtime, *request, requests[i])) [[unlikely]]
       return false;
   }

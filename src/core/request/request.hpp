@@ -40,7 +40,11 @@ class Request : public Object {
  public:
   explicit Request(RequestKind kind, bool persistent = false,
                    Completion completion = Completion::own)
-      : kind_(kind), persistent_(persistent), completion_(completion) {}
+      : kind_(kind),
+        persistent_(persistent),
+        completion_(completion),
+        plain_(!persistent && completion == Completion::own &&
+               (kind == RequestKind::send || kind == RequestKind::receive)) {}
 
   [[nodiscard]] RequestKind kind() const { return kind_; }
   [[nodiscard]] bool is_persistent() const { return persistent_; }
@@ -69,10 +73,7 @@ class Request : public Object {
 
   /// A single send or receive: its status is known when it is complete, and nothing else is to be
   /// done when it is handed out.
-  [[nodiscard]] bool is_plain() const {
-    return !persistent_ && completion_ == Completion::own &&
-           (kind_ == RequestKind::send || kind_ == RequestKind::receive);
-  }
+  [[nodiscard]] bool is_plain() const { return plain_; }
   /// Valid once complete; of a derived request, once finish_status() was called.
   [[nodiscard]] const Status& status() const { return status_; }
   /// The sentence behind status().error; null if there is no error.
@@ -124,6 +125,7 @@ class Request : public Object {
   const RequestKind kind_;
   const bool persistent_;
   const Completion completion_;
+  const bool plain_;
   bool active_ = true;
   std::atomic<bool> complete_{false};
   std::atomic<bool> interrupted_{false};

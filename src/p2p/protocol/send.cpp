@@ -114,7 +114,7 @@ bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
                                                               std::size_t bytes) {
   const bool sent = endpoint.try_send(
       kind, class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
-      [&](std::byte* body) {
+      [&](std::byte * body) __attribute__((always_inline)) {
         pack_frame(endpoint, buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
       },
       phase_of(buffer, 0, wire::eager_overhead, bytes));

@@ -310,18 +310,10 @@ class RingReceiver {
   bool take_published() { return std::exchange(has_published_, false); }
   /// Frees the frame that front() has just given.
   void pop() {
-    if (front_area_ == &in_cell_) [[unlikely]] {
-      cells_.take(front_cell_);
-    } else if (front_area_ != nullptr) {
-      used_since_publish_ += front_end_ - front_area_->tail();
-      front_area_->set_tail(front_end_);
-      if (front_area_ == &bulk_) next_in_bulk_ = bulk_.at(front_end_);
-    }
+    const bool is_much_used = front_area_ != nullptr && free_front_area();
     ++position_;
     // Often enough that a sender never waits for long, rarely enough that the word stays ours.
-    if (position_ - published_ >= shape_.line_count / 4 ||
-        used_since_publish_ >= shape_.bulk_bytes / 4)
-      publish();
+    if (position_ >= publish_at_ || is_much_used) publish();
   }
 
  private:
@@ -330,6 +322,17 @@ class RingReceiver {
   }
   [[nodiscard]] bool is_front(std::uint64_t control) const {
     return ring_control::stamp(control) == static_cast<std::uint32_t>(position_ + 1);
+  }
+  /// Of the front frame, which is not in its line. Whether the sender is to know how much is free.
+  bool free_front_area() {
+    if (front_area_ == &in_cell_) {
+      cells_.take(front_cell_);
+    } else {
+      used_since_publish_ += front_end_ - front_area_->tail();
+      front_area_->set_tail(front_end_);
+      if (front_area_ == &bulk_) next_in_bulk_ = bulk_.at(front_end_);
+    }
+    return used_since_publish_ >= shape_.bulk_bytes / 4;
   }
   [[gnu::noinline]] std::span<const std::byte> look_into_cell(const RingLine& line,
                                                               std::size_t bytes,
@@ -351,6 +354,7 @@ class RingReceiver {
   void publish() {
     header_->consumed.store(position_, std::memory_order_release);
     published_ = position_;
+    publish_at_ = position_ + shape_.line_count / 4;
     used_since_publish_ = 0;
     has_published_ = true;
   }
@@ -365,6 +369,7 @@ class RingReceiver {
   const std::byte* next_in_bulk_;   // where the bulk area's next frame begins if it fits there
   std::uint64_t position_ = 0;
   std::uint64_t published_ = 0;
+  std::uint64_t publish_at_ = shape_.line_count / 4;
   std::uint64_t used_since_publish_ = 0;  // bytes of the areas
   bool has_published_ = false;
   Cells& cells_;
