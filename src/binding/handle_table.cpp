@@ -8,11 +8,10 @@ namespace hawser::binding {
 
 HandleTable::~HandleTable() {
   for (std::size_t c = 0; c < chunk_count_; ++c) {
-    Slot* const slots = &slot_at((first_chunk << c) - first_chunk);
     for (std::size_t i = 0; i < std::size_t{first_chunk} << c; ++i) {
-      if (slots[i].generation.load(std::memory_order_relaxed) % 2 == 1) slots[i].object->release();
+      const Slot& slot = chunks_[c][i];
+      if (slot.generation.load(std::memory_order_relaxed) % 2 == 1) slot.object->release();
     }
-    delete[] slots;
   }
 }
 
@@ -109,7 +108,8 @@ bool HandleTable::grow() {
   const std::uint32_t first = (first_chunk << chunk_count_) - first_chunk;
   if (chunk_count_ == chunks_max || first > slots_max) return false;
   const std::uint32_t size = std::min(first_chunk << chunk_count_, slots_max - first + 1);
-  auto* const slots = new Slot[std::size_t{first_chunk} << chunk_count_];
+  chunks_[chunk_count_] = std::make_unique<Slot[]>(std::size_t{first_chunk} << chunk_count_);
+  Slot* const slots = chunks_[chunk_count_].get();
   for (std::uint32_t i = 0; i + 1 < size; ++i) {
     slots[i].next_free.store(first + i + 1, std::memory_order_relaxed);
   }

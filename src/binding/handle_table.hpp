@@ -23,6 +23,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "core/object.hpp"
@@ -212,6 +213,7 @@ class HandleTable {
   std::atomic<std::uint64_t> free_{none};
   std::mutex growth_;
   std::mutex sharing_;
+  std::array<std::unique_ptr<Slot[]>, chunks_max> chunks_;
   std::size_t chunk_count_ = 0;
 };
 
