@@ -43,7 +43,7 @@ struct FramePrefix {
   /// A frame of the layer above, numbered, and with nothing to be checked.
   [[nodiscard]] bool is_plain() const {
     constexpr std::uint32_t wanted = (std::uint32_t{sequenced} << 16) | (current_version << 8);
-    constexpr std::uint32_t any_class = 0x7f;  // control_bit is clear
+    constexpr std::uint32_t any_class = control_bit - 1;
     std::uint32_t all_but_sequence;
     std::memcpy(&all_but_sequence, this, sizeof(all_but_sequence));
     return (all_but_sequence & ~any_class) == wanted;
