@@ -30,8 +30,10 @@ class RefCounted {
     // acquire: the deleter must see every write that other owners made before they let go. Nobody
     // else can add a reference to an object that has one, ours.
     const std::uint32_t references = references_.load(std::memory_order_acquire);
-    if (references == pinned) return;
-    if (references == 1 || references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
+    if (references != 1 &&
+        (references == pinned || references_.fetch_sub(1, std::memory_order_acq_rel) != 1))
+      return;
+    dispose();
   }
   /// release() where no other thread can have the last reference, or any to give up.
   [[gnu::always_inline]] void release_unshared() const {

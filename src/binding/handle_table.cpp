@@ -15,15 +15,17 @@ HandleTable::~HandleTable() {
   }
 }
 
-std::uint64_t HandleTable::insert_first(Ref<core::Object> object) {
+std::uint64_t HandleTable::insert_first(core::Object& object) {
   const std::uint32_t index = pop_free();
-  if (index == none) [[unlikely]]
+  if (index == none) [[unlikely]] {
+    object.release();
     return 0;
+  }
   Slot& slot = slot_at(index);
   const std::uint32_t generation = slot.generation.load(std::memory_order_relaxed) + 1;
   const std::uint64_t handle = handle_of(index, generation);
-  object->set_handle(handle);
-  slot.object = object.leak();
+  object.set_handle(handle);
+  slot.object = &object;
   // release: whoever learns the handle from another thread sees the object.
   slot.generation.store(generation, std::memory_order_release);
   return handle;
@@ -49,7 +51,7 @@ Ref<core::Object> HandleTable::erase_slot(Slot& slot, std::uint64_t handle) {
       return Ref<core::Object>::share(object);
     }
   }
-  end_handle(slot, handle);
+  end_handle(slot, *object, handle);
   object->set_handle(0);
   const auto index = static_cast<std::uint32_t>((handle & index_mask) - first_index);
   push_free(index, index);

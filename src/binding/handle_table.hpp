@@ -63,7 +63,8 @@ inline constexpr std::uint64_t predefined_end = 0x1000;
 
 class HandleTable {
  public:
-  explicit HandleTable(HandleKind kind) : kind_(kind) {}
+  explicit HandleTable(HandleKind kind)
+      : kind_(kind), live_bits_((static_cast<std::uint64_t>(kind) << kind_shift) | use_bit) {}
   ~HandleTable();
   HandleTable(const HandleTable&) = delete;
   HandleTable& operator=(const HandleTable&) = delete;
@@ -71,7 +72,11 @@ class HandleTable {
   /// False: from now on no two threads insert or erase at the same time. True at first.
   void set_threaded(bool threaded) { threaded_ = threaded; }
 
-  /// The object behind HANDLE; null if it was freed, never existed, or is of another kind.
+  /// A live handle and where it leads. Means nothing once the handle was freed.
+  class Place;
+  /// Whose object is null if HANDLE was freed, never existed, or is of another kind.
+  [[nodiscard]] Place look_up(std::uint64_t handle) const;
+  /// The object behind HANDLE; null where look_up() finds none.
   [[nodiscard, gnu::always_inline]] core::Object* find(std::uint64_t handle) const {
     const Slot* const slot = live_slot(handle);
     return slot == nullptr ? nullptr : slot->object;
@@ -79,10 +84,10 @@ class HandleTable {
 
   /// Gives a new object, that has no handle yet, its handle. Zero: 2^24 handles are in use. A
   /// pinned object keeps the handle of its first time for ever.
-  [[gnu::always_inline]] std::uint64_t insert(Ref<core::Object> object) {
-    if (object->handle() != 0) [[likely]]
-      return insert_again(*object.leak());
-    return insert_first(std::move(object));
+  std::uint64_t insert(Ref<core::Object> object) { return insert_owned(*object.leak()); }
+  /// The same; takes over a reference to OBJECT.
+  [[gnu::always_inline]] std::uint64_t insert_owned(core::Object& object) {
+    return object.handle() != 0 ? insert_again(object) : insert_first(object);
   }
   /// For objects that may be shown to the user more than once (the group of a communicator): an
   /// object that has a handle keeps it, and needs one more erase() before the handle is stale.
@@ -92,12 +97,10 @@ class HandleTable {
     Slot* const slot = live_slot(handle);
     if (slot == nullptr) [[unlikely]]
       return {};
-    return erase_live(*slot, handle);
+    return erase_live(*slot, *slot->object, handle);
   }
-  /// The same for the handle of OBJECT, which find() has just returned.
-  [[gnu::always_inline]] Ref<core::Object> erase_found(core::Object& object) {
-    return erase_live(slot_of(object.handle()), object.handle());
-  }
+  /// The same for a handle that look_up() has found.
+  Ref<core::Object> erase(const Place& place);
 
   /// 31 bits for HANDLE, a live one.
   [[nodiscard]] static int to_int(std::uint64_t handle) {
@@ -131,14 +134,16 @@ class HandleTable {
 
   /// Of the chunk that PLACE is in.
   [[nodiscard, gnu::always_inline]] std::uintptr_t origin_of(std::uint32_t place) const {
-    const int highest_bit = 31 ^ __builtin_clz(place);  // no place is zero
+    const int highest_bit = 31 ^ __builtin_clz(place | 1);
     return origins_[static_cast<std::size_t>(highest_bit)].load(std::memory_order_acquire);
   }
   [[nodiscard, gnu::always_inline]] static Slot* slot_in(std::uintptr_t origin,
                                                          std::uint32_t place) {
-    return reinterpret_cast<Slot*>(origin + place * sizeof(Slot));
+    Slot* const slot = reinterpret_cast<Slot*>(origin + place * sizeof(Slot));
+    if (slot == nullptr) __builtin_unreachable();
+    return slot;
   }
-  /// Null if no such slot was made yet.
+  /// Null if no such slot was made yet. An index below zero is none.
   [[nodiscard, gnu::always_inline]] Slot* find_slot(std::uint32_t index) const {
     const std::uint32_t place = index + first_chunk;
     const std::uintptr_t origin = origin_of(place);
@@ -146,14 +151,10 @@ class HandleTable {
   }
   /// The slot that HANDLE, unless it is stale, leads to.
   [[nodiscard, gnu::always_inline]] Slot* live_slot(std::uint64_t handle) const {
-    const std::uint64_t index = (handle & index_mask) - first_index;
     // A slot that is free has an even generation, which no handle of a user ever has.
     constexpr std::uint64_t kind_and_use_bits = use_bit | (std::uint64_t{0xff} << kind_shift);
-    if ((handle & kind_and_use_bits) !=
-            ((static_cast<std::uint64_t>(kind_) << kind_shift) | use_bit) ||
-        index > slots_max)
-      return nullptr;
-    Slot* const slot = find_slot(static_cast<std::uint32_t>(index));
+    if ((handle & kind_and_use_bits) != live_bits_) return nullptr;
+    Slot* const slot = find_slot(index_of(handle));
     if (slot == nullptr || slot->generation.load(std::memory_order_acquire) !=
                                static_cast<std::uint32_t>(handle >> generation_shift))
       return nullptr;
@@ -164,33 +165,38 @@ class HandleTable {
     const std::uint32_t place = index + first_chunk;
     return *slot_in(origin_of(place), place);
   }
+  [[nodiscard]] static std::uint32_t index_of(std::uint64_t handle) {
+    return static_cast<std::uint32_t>((handle & index_mask) - first_index);
+  }
   /// The slot of a handle that is or was live.
   [[nodiscard, gnu::always_inline]] Slot& slot_of(std::uint64_t handle) const {
-    return slot_at(static_cast<std::uint32_t>((handle & index_mask) - first_index));
+    return slot_at(index_of(handle));
   }
   [[nodiscard]] std::uint64_t handle_of(std::uint32_t index, std::uint32_t generation) const {
     return (static_cast<std::uint64_t>(kind_) << kind_shift) |
            (static_cast<std::uint64_t>(generation) << generation_shift) | (index + first_index);
   }
-  [[gnu::always_inline]] Ref<core::Object> erase_live(Slot& slot, std::uint64_t handle) {
-    if (!slot.object->keeps_place()) return erase_slot(slot, handle);
-    end_handle(slot, handle);
-    return Ref<core::Object>::adopt(slot.object);
+  [[gnu::always_inline]] Ref<core::Object> erase_live(Slot& slot, core::Object& object,
+                                                      std::uint64_t handle) {
+    if (!object.keeps_place()) return erase_slot(slot, handle);
+    end_handle(slot, object, handle);
+    return Ref<core::Object>::adopt(&object);
   }
   Ref<core::Object> erase_slot(Slot& slot, std::uint64_t handle);
   /// HANDLE, a live one of SLOT, is stale from now on; its object gets the stale one that follows.
-  static void end_handle(Slot& slot, std::uint64_t handle) {
+  static void end_handle(Slot& slot, core::Object& object, std::uint64_t handle) {
     const std::uint64_t next = handle + use_bit;
-    slot.object->set_handle(next);
+    object.set_handle(next);
     // Only the one that ends the handle gets here, so that a plain store will do.
     slot.generation.store(static_cast<std::uint32_t>(next >> generation_shift),
                           std::memory_order_release);
   }
-  std::uint64_t insert_first(Ref<core::Object> object);
-  /// An object that was here before, and is pinned or kept its place. Takes its reference over.
+  // Both take over a reference to OBJECT.
+  std::uint64_t insert_first(core::Object& object);
+  /// One that was here before, and is pinned or kept its place.
   std::uint64_t insert_again(core::Object& object) {
     const std::uint64_t stale = object.handle();
-    if (object.is_pinned()) return stale;
+    if ((stale & use_bit) != 0) return stale;  // it isn't: the object is pinned
     const std::uint64_t handle = stale + use_bit;
     object.set_handle(handle);
     // The slot knows it already.
@@ -205,10 +211,12 @@ class HandleTable {
   bool grow();
 
   const HandleKind kind_;
+  const std::uint64_t live_bits_;  // what a handle that leads somewhere says of kind and use
   bool threaded_ = true;
-  // By the highest bit of places: where place 0 would be if the chunk began there, so that a place
-  // leads to its slot by one multiplication. Zero: the chunk was not made yet.
-  std::array<std::atomic<std::uintptr_t>, first_chunk_bits + chunks_max> origins_{};
+  // By the highest bit of a place, whatever 32 bits it has: where place 0 would be if the chunk
+  // began there, so that a place leads to its slot by one multiplication. Zero: there is no such
+  // chunk, or not yet.
+  std::array<std::atomic<std::uintptr_t>, 32> origins_{};
   // Low half: index of the first free slot; high half: a counter against ABA.
   std::atomic<std::uint64_t> free_{none};
   std::mutex growth_;
@@ -216,5 +224,27 @@ class HandleTable {
   std::array<std::unique_ptr<Slot[]>, chunks_max> chunks_;
   std::size_t chunk_count_ = 0;
 };
+
+class HandleTable::Place {
+ public:
+  [[nodiscard]] core::Object* object() const { return object_; }
+
+ private:
+  friend class HandleTable;
+  Place(std::uint64_t handle, Slot* slot)
+      : handle_(handle), slot_(slot), object_(slot == nullptr ? nullptr : slot->object) {}
+
+  std::uint64_t handle_;
+  Slot* slot_;
+  core::Object* object_;
+};
+
+[[gnu::always_inline]] inline HandleTable::Place HandleTable::look_up(std::uint64_t handle) const {
+  return {handle, live_slot(handle)};
+}
+
+[[gnu::always_inline]] inline Ref<core::Object> HandleTable::erase(const Place& place) {
+  return erase_live(*place.slot_, *place.object_, place.handle_);
+}
 
 }  // namespace hawser::binding

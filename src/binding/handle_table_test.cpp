@@ -72,7 +72,7 @@ TEST(HandleTable, WhatWasFoundIsErasedWithoutAnotherSearch) {
     std::vector<std::uint64_t> handles;
     for (int life = 0; life < 3; ++life) {
       const std::uint64_t handle = handles.emplace_back(table.insert(object));
-      EXPECT_EQ(table.erase_found(*table.find(handle)).get(), object.get());
+      EXPECT_EQ(table.erase(table.look_up(handle)).get(), object.get());
       for (const std::uint64_t stale : handles) EXPECT_EQ(table.find(stale), nullptr);
     }
   }

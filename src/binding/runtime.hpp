@@ -100,6 +100,13 @@ class Runtime {
     }
   }
 
+  /// show() of an object that is never shown twice; takes over a reference to it.
+  template <class T>
+  [[gnu::always_inline]] typename HandleTraits<T>::c_type show_owned(T& object) {
+    static_assert(is_shown_once(HandleTraits<T>::kind));
+    return c_handle<T>(table<T>().insert_owned(object));
+  }
+
   /// The object of a predefined handle; null takes it out again. Borrowed for object classes that
   /// end with the process (MPI_COMM_WORLD, MPI_COMM_SELF).
   void set_predefined(std::uint64_t handle, core::Object* object);

@@ -154,6 +154,23 @@ bool Engine::receives_at_once(const Buffer& buffer, const Envelope& envelope, St
   return false;
 }
 
+Request* Engine::begins_receive_locked(const Buffer& buffer, const Envelope& envelope) {
+  Request* request = nullptr;
+  {
+    const LaneLock lock(*this);
+    request = backend_.try_irecv(buffer, envelope);
+  }
+  if (request != nullptr) leave_behind(*request);
+  return request;
+}
+
+bool Engine::sends_short_locked(const ConstBuffer& buffer, const Envelope& envelope) {
+  const LaneLock lock(*this);
+  if (!backend_.try_send(buffer, envelope)) return false;
+  notify();
+  return true;
+}
+
 Result<Ref<Request>> Engine::isend(const ConstBuffer& buffer, const Envelope& envelope,
                                    SendMode mode) {
   if (envelope.peer == proc_null) {

@@ -183,6 +183,8 @@ class Engine {
   std::uint32_t prepare_to_sleep();
 
   bool sends_short(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
+  bool sends_short_locked(const ConstBuffer& buffer, const Envelope& envelope);
+  Request* begins_receive_locked(const Buffer& buffer, const Envelope& envelope);
   /// The long way.
   Result<Ref<Request>> begin_send(const ConstBuffer& buffer, const Envelope& envelope,
                                   SendMode mode);
@@ -218,26 +220,18 @@ class LaneLock {
   const bool locked_;
 };
 
+// With one thread there is no lock to keep note of, nor a progress thread to tell.
+
 inline Request* Engine::begins_receive(const Buffer& buffer, const Envelope& envelope) {
   if (envelope.peer == proc_null) [[unlikely]]
     return nullptr;
-  Request* request = nullptr;
-  {
-    const LaneLock lock(*this);
-    request = backend_.try_irecv(buffer, envelope);
-  }
-  if (request != nullptr) leave_behind(*request);
-  return request;
+  return threaded_ ? begins_receive_locked(buffer, envelope) : backend_.try_irecv(buffer, envelope);
 }
 
 inline bool Engine::sends_short(const ConstBuffer& buffer, const Envelope& envelope,
                                 SendMode mode) {
   if (mode == SendMode::synchronous) return false;
-  const LaneLock lock(*this);
-  if (!backend_.try_send(buffer, envelope)) [[unlikely]]
-    return false;
-  if (threaded_) notify();
-  return true;
+  return threaded_ ? sends_short_locked(buffer, envelope) : backend_.try_send(buffer, envelope);
 }
 
 template <class Done>

@@ -22,7 +22,11 @@ using core::Request;
 using p2p::any_source;
 using p2p::any_tag;
 
-constexpr bool is_receive_tag(int tag) { return tag >= 0 || tag == any_tag; }
+/// Not negative, or any_tag.
+constexpr bool is_receive_tag(int tag) {
+  static_assert(any_tag == -2);
+  return tag >= any_tag && tag != -1;
+}
 
 /// Of one message, checked but for the lower bounds of peer and tag: IN_RANGE says that they hold.
 /// `comm` is null if there is anything to say about them.
@@ -33,8 +37,9 @@ struct Arguments {
   [[gnu::always_inline]] Arguments(Runtime* runtime, const void* data, Count count,
                                    MPI_Datatype datatype, int peer, MPI_Comm communicator,
                                    bool in_range) {
-    if (runtime == nullptr || (data == nullptr && count != 0) || count < 0 || !in_range)
-        [[unlikely]]
+    if (runtime == nullptr || count < 0 || !in_range) [[unlikely]]
+      return;
+    if (data == nullptr && count != 0) [[unlikely]]
       return;
     core::Comm* const found = runtime->find<core::Comm>(communicator);
     type = runtime->find<core::Datatype>(datatype);
@@ -88,16 +93,27 @@ struct Arguments {
   Request* const begun =
       engine(*runtime).begins_receive({buf, count, is.type}, {is.comm, source, tag});
   if (begun == nullptr) return false;
-  *request = runtime->show<Request>(base::Ref<Request>::adopt(begun));
+  *request = runtime->show_owned(*begun);
   return true;
 }
 
-/// REQUEST, a plain one, is complete: if all is well its handle goes.
-[[gnu::always_inline]] inline bool hands_out(Runtime& runtime, Request& request,
+using RequestPlace = binding::HandleTable::Place;
+
+/// Of null, too, there is none.
+[[gnu::always_inline]] inline RequestPlace look_up(Runtime& runtime, MPI_Request handle) {
+  return runtime.table<Request>().look_up(binding::raw_handle(handle));
+}
+
+inline Request* request_at(const RequestPlace& place) {
+  return static_cast<Request*>(place.object());
+}
+
+/// The request at PLACE, a plain one, is complete: if all is well its handle goes.
+[[gnu::always_inline]] inline bool hands_out(Runtime& runtime, const RequestPlace& place,
                                              MPI_Request& handle) {
-  if (request.error() != nullptr) [[unlikely]]
+  if (request_at(place)->error() != nullptr) [[unlikely]]
     return false;
-  runtime.table<Request>().erase_found(request);
+  runtime.table<Request>().erase(place);
   handle = MPI_REQUEST_NULL;
   return true;
 }
@@ -105,14 +121,15 @@ struct Arguments {
 [[gnu::always_inline]] inline bool wait(MPI_Request* request, MPI_Status* status) {
   Runtime* const runtime = Runtime::running();
   if (runtime == nullptr || request == nullptr) return false;
-  Request* const found = runtime->find<Request>(*request);
+  const RequestPlace place = look_up(*runtime, *request);
+  Request* const found = request_at(place);
   if (found == nullptr || !found->is_plain()) return false;
   if (!found->is_complete()) {
     engine(*runtime).wait(*found);
     if (!found->is_complete()) return false;  // interrupted
   }
   if (status != nullptr) binding::StatusOut(status).set(found->status());
-  return hands_out(*runtime, *found, *request);
+  return hands_out(*runtime, place, *request);
 }
 
 /// Whether each of REQUESTS is one, or null.
@@ -143,7 +160,8 @@ inline bool waitall(Count count, MPI_Request* requests, MPI_Status* statuses) {
   bool are_checked = false;
   for (Count i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
-    Request* const request = runtime->find<Request>(requests[i]);
+    const RequestPlace place = look_up(*runtime, requests[i]);
+    Request* const request = request_at(place);
     if (request == sent) {
       requests[i] = MPI_REQUEST_NULL;
       continue;
@@ -153,7 +171,7 @@ inline bool waitall(Count count, MPI_Request* requests, MPI_Status* statuses) {
     if (!request->is_complete() &&
         !completes(*runtime, *request, binding::to_span(requests + i, count - i), are_checked))
       return false;
-    if (!hands_out(*runtime, *request, requests[i])) [[unlikely]]
+    if (!hands_out(*runtime, place, requests[i])) [[unlikely]]
       return false;
   }
   return true;

@@ -21,14 +21,14 @@ KeyedQueue::~KeyedQueue() {
 
 void KeyedQueue::push_back_by_hash(MatchNode& node) {
   node.hash = node.key.hash();
-  if (MatchNode* head = *link_of(node.key, node.hash); head != nullptr) {
-    newest_head_ = head;
-    append(*head, node);
+  if (MatchNode** const link = link_of(node.key, node.hash); *link != nullptr) {
+    newest_link_ = link;
+    append(**link, node);
     return;
   }
-  newest_head_ = &node;
   if (keys_ > mask_) grow();
   MatchNode*& bucket = buckets_[node.hash & mask_];
+  newest_link_ = &bucket;
   node.previous = nullptr;
   node.last = &node;
   node.bucket_next = bucket;
@@ -39,7 +39,9 @@ void KeyedQueue::push_back_by_hash(MatchNode& node) {
 void KeyedQueue::erase(MatchNode& node) {
   --size_;
   if (node.previous == nullptr) {
-    unlink_head(link_to(node), node);
+    MatchNode** const link = link_to(node);
+    leave_chain(link, node);
+    unlink_head(link, node);
     return;
   }
   forget(node);

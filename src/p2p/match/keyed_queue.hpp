@@ -46,7 +46,7 @@ struct MatchNode {
   MatchNode* previous = nullptr;     // same key; null: this is the head
   MatchNode* last = nullptr;         // of a head: the end of its queue
   MatchNode* bucket_next = nullptr;  // of a head: the next key in this bucket
-  void* owner = nullptr;
+  void* owner = nullptr;             // the queue makes no use of it
 
   /// One by one: the caller has just stored its parts, and a longer load would wait until they have
   /// left the store buffer.
@@ -69,7 +69,7 @@ class KeyedQueue {
     ++size_;
     if (newest_ != nullptr && newest_->key == node.key) {
       node.hash = newest_->hash;
-      append(*newest_head_, node);
+      append(**newest_link_, node);
     } else {
       push_back_by_hash(node);
     }
@@ -84,10 +84,11 @@ class KeyedQueue {
     if (size_ == 0) return nullptr;
     // Who waits for messages of one kind posts receives and takes them out: their hash is known.
     const bool is_newest = newest_ != nullptr && newest_->key == key;
-    MatchNode** link = is_newest ? link_to(*newest_head_) : link_of(key, key.hash());
-    MatchNode* head = *link;
+    MatchNode** const link = is_newest ? newest_link_ : link_of(key, key.hash());
+    MatchNode* const head = *link;
     if (head == nullptr) return nullptr;
     --size_;
+    if (!is_newest) leave_chain(link, *head);
     unlink_head(link, *head);
     return head;
   }
@@ -122,6 +123,11 @@ class KeyedQueue {
     head.last = &node;
   }
   void grow();
+  /// HEAD, to which *LINK points, leaves: it may hold the link to the head after it.
+  void leave_chain(MatchNode** link, MatchNode& head) {
+    if (newest_link_ == &head.bucket_next)
+      newest_link_ = head.next == nullptr ? link : &head.next->bucket_next;
+  }
   /// *LINK points to HEAD; the next node of its key, if there is one, becomes the head.
   void unlink_head(MatchNode** link, MatchNode& head) {
     forget(head);
@@ -135,7 +141,6 @@ class KeyedQueue {
     heir.last = head.last;
     heir.bucket_next = head.bucket_next;
     *link = &heir;
-    if (newest_head_ == &head) newest_head_ = &heir;
   }
 
   void forget(const MatchNode& node) {
@@ -145,7 +150,7 @@ class KeyedQueue {
   memory::Ledger& ledger_;
   std::unique_ptr<MatchNode*[]> buckets_;
   const MatchNode* newest_ = nullptr;  // the last one that was pushed, while it is queued
-  MatchNode* newest_head_ = nullptr;   // of its key; means nothing without it
+  MatchNode** newest_link_ = nullptr;  // to the head of its key; means nothing without it
   std::size_t mask_;
   std::size_t keys_ = 0;
   std::size_t size_ = 0;

@@ -1,15 +1,8 @@
 #include "p2p/match/match_engine.hpp"
 
-#include "p2p/backend.hpp"
-
 namespace hawser::p2p {
 
 namespace {
-
-/// Bit 0: any source, bit 1: any tag.
-unsigned pattern_of(const MatchKey& key) {
-  return (key.source == any_source ? 1U : 0U) | (key.tag == any_tag ? 2U : 0U);
-}
 
 /// KEY (full) as a receive of PATTERN would have to ask for it.
 MatchKey as_pattern(MatchKey key, unsigned pattern) {
@@ -31,22 +24,15 @@ MatchEngine::MatchEngine(memory::Ledger& ledger)
     : posted_{KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger)},
       unexpected_{KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger), KeyedQueue(ledger)} {}
 
-void MatchEngine::post(PostedReceive& receive, const MatchKey& key) {
-  receive.node.set_key(key);
-  receive.node.order = next_order_++;
-  receive.node.owner = &receive;
-  ++posted_count_;
-  const unsigned pattern = pattern_of(key);
-  if (pattern == 0) [[likely]] {
-    posted_[0].push_back(receive.node);
-  } else {
-    posted_[pattern].push_back(receive.node);
-  }
+void MatchEngine::post_with_wildcards(PostedReceive& receive) {
+  posted_[pattern_of(receive.node.key)].push_back(receive.node);
+  ++wildcards_;
 }
 
 void MatchEngine::cancel(PostedReceive& receive) {
-  posted_[pattern_of(receive.node.key)].erase(receive.node);
-  --posted_count_;
+  const unsigned pattern = pattern_of(receive.node.key);
+  posted_[pattern].erase(receive.node);
+  if (pattern != 0) --wildcards_;
 }
 
 PostedReceive* MatchEngine::match_with_wildcards(const MatchKey& key) {
@@ -58,7 +44,7 @@ PostedReceive* MatchEngine::match_with_wildcards(const MatchKey& key) {
       first = candidate;
   }
   if (first == nullptr) return nullptr;
-  auto* receive = static_cast<PostedReceive*>(first->owner);
+  PostedReceive* const receive = receive_of(first);
   cancel(*receive);
   return receive;
 }

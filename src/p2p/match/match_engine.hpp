@@ -12,14 +12,16 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
+#include "p2p/backend.hpp"
 #include "p2p/match/keyed_queue.hpp"
 
 namespace hawser::p2p {
 
 /// A receive that waits for its message; a base of receive requests.
 struct PostedReceive {
-  MatchNode node;
+  MatchNode node;  // first: it leads to the receive
 };
 
 /// A message that waits for its receive; a base of whatever keeps its data.
@@ -36,22 +38,29 @@ class MatchEngine {
   explicit MatchEngine(memory::Ledger& ledger);
 
   /// A receive for KEY (which may have wildcards) that found no unexpected message.
-  void post(PostedReceive& receive, const MatchKey& key);
+  [[gnu::always_inline]] void post(PostedReceive& receive, const MatchKey& key) {
+    receive.node.set_key(key);
+    receive.node.order = next_order_++;
+    if (pattern_of(key) == 0) [[likely]] {
+      posted_[0].push_back(receive.node);
+    } else {
+      post_with_wildcards(receive);
+    }
+  }
   void cancel(PostedReceive& receive);
   /// In no order. VISIT(PostedReceive&) may not change the engine.
   template <class Visit>
   void for_each_posted(Visit&& visit) const {
     for (const KeyedQueue& queue : posted_)
-      queue.for_each([&](MatchNode& node) { visit(*static_cast<PostedReceive*>(node.owner)); });
+      queue.for_each([&](MatchNode& node) { visit(*receive_of(&node)); });
   }
   /// Takes out the receive that a message under KEY matches; null if there is none.
   PostedReceive* match_arrival(const MatchKey& key) {
-    if (posted_count_ != posted_[0].size()) [[unlikely]]
-      return match_with_wildcards(key);
-    MatchNode* node = posted_[0].take_front(key);
-    if (node == nullptr) return nullptr;
-    --posted_count_;
-    return static_cast<PostedReceive*>(node->owner);
+    if (wildcards_ != 0) [[unlikely]] {
+      const MatchKey copy = key;  // so that the caller's stays in registers
+      return match_with_wildcards(copy);
+    }
+    return receive_of(posted_[0].take_front(key));
   }
 
   /// In the order of their arrival. VISIT(UnexpectedMessage&) may not change the engine.
@@ -64,17 +73,29 @@ class MatchEngine {
   void store(UnexpectedMessage& message, const MatchKey& key);
   /// The oldest unexpected message that KEY (which may have wildcards) matches, or null.
   UnexpectedMessage* find_unexpected(const MatchKey& key) {
-    return oldest_ == nullptr ? nullptr : look_up_unexpected(key);
+    if (oldest_ == nullptr) return nullptr;
+    const MatchKey copy = key;  // so that the caller's stays in registers
+    return look_up_unexpected(copy);
   }
   void remove(UnexpectedMessage& message);
 
   /// The message that has waited longest, or null.
   [[nodiscard]] UnexpectedMessage* oldest() const { return oldest_; }
-  [[nodiscard]] std::size_t posted_count() const { return posted_count_; }
+  [[nodiscard]] std::size_t posted_count() const { return posted_[0].size() + wildcards_; }
   [[nodiscard]] std::size_t unexpected_count() const { return unexpected_[0].size(); }
 
  private:
   static constexpr unsigned pattern_count = 4;
+  /// Null of null.
+  static PostedReceive* receive_of(MatchNode* node) {
+    static_assert(std::is_standard_layout_v<PostedReceive>);
+    return reinterpret_cast<PostedReceive*>(node);
+  }
+  /// Bit 0: any source, bit 1: any tag.
+  static unsigned pattern_of(const MatchKey& key) {
+    return (key.source == any_source ? 1U : 0U) | (key.tag == any_tag ? 2U : 0U);
+  }
+  void post_with_wildcards(PostedReceive& receive);
   PostedReceive* match_with_wildcards(const MatchKey& key);
   UnexpectedMessage* look_up_unexpected(const MatchKey& key);
   void index_pattern(unsigned pattern);
@@ -85,7 +106,7 @@ class MatchEngine {
   std::array<bool, pattern_count> indexed_{true, false, false, false};
   UnexpectedMessage* oldest_ = nullptr;
   UnexpectedMessage* youngest_ = nullptr;
-  std::size_t posted_count_ = 0;
+  std::size_t wildcards_ = 0;  // posted receives that have some
   std::uint64_t next_order_ = 0;
 };
 

@@ -246,7 +246,8 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
   PostedReceive* posted = match_.match_arrival(key);
   if (posted == nullptr) {
     static constexpr wire::RendezvousHeader nothing{};
-    store_unexpected(from, key, FrameClass::eager, nothing, arrival->payload);
+    const MatchKey copy = key;  // so that the first one stays in registers
+    store_unexpected(from, copy, FrameClass::eager, nothing, arrival->payload);
     return;
   }
   auto& request = static_cast<ReceiveRequest&>(*posted);

@@ -183,9 +183,9 @@ class ReceiveRequest final : public Request, public PostedReceive {
   /// Unpacks DATA at OFFSET of the message; what is beyond the buffer is dropped.
   [[gnu::always_inline]] void store(std::uint64_t offset, std::span<const std::byte> data) {
     received += data.size();
-    if (offset >= capacity || data.empty()) return;
-    const std::uint64_t bytes = std::min<std::uint64_t>(data.size(), capacity - offset);
-    unpack_frame(*endpoint, buffer, offset, data.data(), bytes);
+    const std::uint64_t room = capacity - std::min(offset, capacity);
+    const std::uint64_t bytes = std::min<std::uint64_t>(data.size(), room);
+    if (bytes > 0) unpack_frame(*endpoint, buffer, offset, data.data(), bytes);
   }
   [[gnu::always_inline]] void finish() {
     if (is_truncated()) [[unlikely]]
