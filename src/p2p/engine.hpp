@@ -194,6 +194,7 @@ class Engine {
   bool threaded_ = false;
   bool peers_cost_ = false;
   std::function<core::Reach(const base::Identity&)> distance_;
+  SpinRecord spins_;
   std::uint32_t receives_ = 0;  // that were tried the short way
   std::recursive_mutex mutex_;
   std::atomic<bool> attendant_drives_{false};  // a progress thread, under the lock, just now
@@ -236,7 +237,7 @@ inline bool Engine::sends_short(const ConstBuffer& buffer, const Envelope& envel
 
 template <class Done>
 void Engine::wait_until(Done&& done) {
-  Patience patience(waiter_);
+  Patience patience(waiter_, spins_);
   Attendance::Visit visit(attendance_);
   while (!done()) {
     if (attendant_drives_.load(std::memory_order_relaxed) && patience.lasts_beside_attendant())

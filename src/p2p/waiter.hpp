@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/time.hpp"
+#include "p2p/spin_record.hpp"
 
 namespace hawser::p2p {
 
@@ -20,9 +21,10 @@ using base::never_ns;
 struct WaitPolicy {
   /// Ranks on this host outnumber its cores: a waiting rank stands in another's way.
   bool oversubscribed = false;
-  std::uint64_t spin_ns = 0;    // of polling, where cores are free
-  bool shares_cores = false;    // with progress threads, which may want them meanwhile
-  std::uint32_t yields = 0;     // rounds in which others may run first, where they are not,
+  std::uint64_t spin_ns = 0;        // of polling, where cores are free
+  bool shares_cores = false;        // with progress threads, which may want them meanwhile
+  std::uint64_t brief_spin_ns = 0;  // of polling, where they are not, if it pays (SpinRecord); then
+  std::uint32_t yields = 0;         // rounds in which others may run first,
   std::uint64_t yield_ns = 0;   // and this long at least: without others a round is over at once
   bool sleeps_at_once = false;  // none of these: who waits sleeps
   /// Where ranks outnumber cores: looks at what nobody else on this core can bring about, before
@@ -65,10 +67,12 @@ class Waiter {
 /// One wait's decisions between rounds of progress that found nothing.
 class Patience {
  public:
-  explicit Patience(Waiter& waiter) : waiter_(waiter) {}
+  Patience(Waiter& waiter, SpinRecord& spins) : waiter_(waiter), spins_(spins) {}
 
   /// Something moved: the time that this wait stays awake begins anew.
   void renew() {
+    if (spin_ == Spin::on) spins_.note_gain();
+    spin_ = Spin::undecided;
     rounds_ = 0;
     beside_attendant_ = 0;
     idle_since_ns_ = 0;
@@ -93,6 +97,7 @@ class Patience {
     if (policy.sleeps_at_once) return false;
     ++rounds_;
     if (policy.oversubscribed) {
+      if (spin_ != Spin::over && spins_on()) return true;
       if (rounds_ > policy.yields && idle_time_ns() >= policy.yield_ns) return false;
       waiter_.relax();
       return true;
@@ -108,11 +113,26 @@ class Patience {
   }
 
  private:
+  enum class Spin : std::uint8_t { undecided, on, over };
+
   static constexpr std::uint32_t rounds_without_pause = 8;
   static constexpr std::uint32_t rounds_per_clock_look = 32;
   static constexpr std::uint32_t rounds_beside_attendant_max = 1 << 15;  // 1 ms or so
   static constexpr std::uint64_t gives_way_after_ns = 500;
 
+  /// Where others want this core: true for as long as they shall wait.
+  bool spins_on() {
+    constexpr std::uint32_t rounds_per_look = 4;
+    const std::uint64_t spin_ns = waiter_.policy().brief_spin_ns;
+    if (spin_ == Spin::undecided && spin_ns > 0 && spins_.is_worth_while()) spin_ = Spin::on;
+    if (spin_ == Spin::on) {
+      if (rounds_ % rounds_per_look != 0 || idle_time_ns() < spin_ns) return true;
+      spins_.note_loss();
+    }
+    spin_ = Spin::over;
+    rounds_ = 1;
+    return false;
+  }
   /// Since it was looked for first.
   std::uint64_t idle_time_ns() {
     const std::uint64_t now_ns = waiter_.now_ns();
@@ -121,6 +141,8 @@ class Patience {
   }
 
   Waiter& waiter_;
+  SpinRecord& spins_;
+  Spin spin_ = Spin::undecided;
   std::uint32_t rounds_ = 0;            // in a row that found nothing
   std::uint32_t beside_attendant_ = 0;  // those that another thread had instead
   std::uint64_t idle_since_ns_ = 0;

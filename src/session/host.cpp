@@ -60,6 +60,7 @@ Result<std::unique_ptr<HostSurroundings>> HostSurroundings::create(bootstrap::Bo
       .oversubscribed = oversubscribed,
       .spin_ns = threads_have_cores ? spin_ns : std::min(spin_ns, spin_beside_threads_ns),
       .shares_cores = !threads_have_cores,
+      .brief_spin_ns = static_cast<std::uint64_t>(settings.wait.brief_spin_us) * 1000,
       .yields = static_cast<std::uint32_t>(settings.wait.yields),
       .yield_ns = static_cast<std::uint64_t>(settings.wait.yield_us) * 1000,
       .sleeps_at_once = settings.wait.progress == "blocking",

@@ -475,6 +475,14 @@ void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {
                 .min = 0,
                 .max = 1'000'000'000,
                 .handling = same_in_job});
+  registry.add(
+      "wait.brief_spin_us", &wait.brief_spin_us,
+      {.sentence = "How long a waiting process polls before others have a turn, where ranks "
+                   "outnumber the cores, as long as it gains by it; 0: never.",
+       .unit = "microseconds",
+       .min = 0,
+       .max = 1'000'000,
+       .handling = same_in_job});
   registry.add("wait.yields", &wait.yields,
                {.sentence = "How often a waiting process lets others run before it sleeps, where "
                             "ranks outnumber the cores.",

@@ -21,9 +21,10 @@ namespace hawser::session {
 struct WaitSettings {
   std::string progress = "polling";  // or "blocking", "thread", "two_threads"
   std::int64_t spin_us = 1000;       // polling before sleeping, where each local rank has a core
-  std::int64_t yields = 20;     // turns given to others before sleeping, where ranks share cores,
-  std::int64_t yield_us = 100;  // and at least this long after those
-  bool sleeper_fences = true;   // where cores are free; see hostmem/wake.hpp
+  std::int64_t brief_spin_us = 3;    // of polling where ranks share cores, if it pays, before
+  std::int64_t yields = 20;          // turns given to others before sleeping,
+  std::int64_t yield_us = 100;       // and at least this long after those
+  bool sleeper_fences = true;        // where cores are free; see hostmem/wake.hpp
 
   [[nodiscard]] int progress_threads() const {
     return progress == "thread" ? 1 : progress == "two_threads" ? 2 : 0;
