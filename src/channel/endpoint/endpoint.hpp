@@ -184,17 +184,17 @@ class Endpoint {
   [[nodiscard]] bool has_incoming(ChannelKind kind) const {
     return link_ != nullptr && link_->incoming().has(kind) && !is_checked(kind);
   }
-  /// The next sequenced frame of such a channel if it has arrived and has its turn, or an empty
-  /// one: a look past progress(), which changes nothing. pop() takes it out.
-  [[nodiscard]] std::span<const std::byte> front(ChannelKind kind) {
-    const std::span<const std::byte> frame = link_->front(kind);
+  /// The next frame of such a channel if it has arrived, or an empty one: a look past progress(),
+  /// which changes nothing. pop() takes it out if it has its turn; else progress() has to.
+  [[nodiscard]] std::span<const std::byte> front(ChannelKind kind) { return link_->front(kind); }
+  /// Whether FRAME, the front one, is the next sequenced frame of the peer.
+  [[nodiscard]] bool has_turn(std::span<const std::byte> frame) const {
     FramePrefix prefix;
-    if (frame.size() < sizeof(prefix)) return {};
+    if (frame.size() < sizeof(prefix)) return false;
     std::memcpy(&prefix, frame.data(), sizeof(prefix));
-    const bool has_turn = prefix.version == FramePrefix::current_version && prefix.check == 0 &&
-                          (prefix.flags & FramePrefix::sequenced) != 0 &&
-                          prefix.sequence == reorder_.expected() && !reorder_.has_early();
-    return has_turn ? frame : std::span<const std::byte>();
+    return prefix.version == FramePrefix::current_version && prefix.check == 0 &&
+           (prefix.flags & FramePrefix::sequenced) != 0 && prefix.sequence == reorder_.expected() &&
+           !reorder_.has_early();
   }
   void pop(ChannelKind kind) {
     reorder_.skip();

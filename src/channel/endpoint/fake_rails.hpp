@@ -1,7 +1,7 @@
 // A network of several rails for tests: datagrams between processes of one program, which a test
 // loses by taking a port down, with or without an event, or by cutting a rail. Several networks
 // have names of their own; links may have operations on memory, and copies, since all memory is
-// that of this one process.
+// that of this one process. What has arrived can be looked at as in a ring.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,12 +44,15 @@ class FakeLink final : public transport::Link {
   std::byte* reserve(transport::ChannelKind, std::size_t bytes) override {
     return kept_.emplace_back(std::vector<std::byte>(bytes)).data();
   }
-  void commit(transport::ChannelKind) override { send(kept_.back()); }
+  void commit(transport::ChannelKind) override {
+    send(kept_.back());
+    if (!may_lose_frames()) kept_.pop_back();
+  }
   [[nodiscard]] transport::Rail rail() const override;
   [[nodiscard]] bool is_up() const override;
   void break_connection() override { ++broken; }
   void abandon() override { ++abandoned; }
-  [[nodiscard]] bool may_lose_frames() const override { return true; }
+  [[nodiscard]] bool may_lose_frames() const override;
   bool send_once(transport::ChannelKind, std::span<const std::byte> frame) override {
     send(frame);
     return true;
@@ -81,6 +84,8 @@ class FakeLink final : public transport::Link {
     return true;
   }
   bool recall(transport::ChannelKind) override { return false; }
+  std::span<const std::byte> front(transport::ChannelKind) override;
+  void pop(transport::ChannelKind) override;
   [[nodiscard]] bool is_away() const override { return false; }
   [[nodiscard]] bool notices_end() const override;
   void keep_in_touch(std::uint64_t /*until_ns*/) override { ++kept_in_touch; }
@@ -105,6 +110,9 @@ class FakeLink final : public transport::Link {
 
   /// As if all its channels needed a connection, which is gone, or there again.
   void set_channels(transport::ChannelSet channels) { channels_ = channels; }
+
+  /// As if the peer sent through a ring in our memory.
+  void set_incoming(transport::ChannelSet incoming) { incoming_ = incoming; }
 
   /// Which channels ask() may bring, and which it can't while others have all.
   void set_earnable(transport::ChannelSet earnable, transport::ChannelSet crowded_out) {
@@ -202,6 +210,13 @@ class FakeTransport final : public transport::Transport {
     end.inbox_.emplace_back(index_, std::vector<std::byte>(frame.begin(), frame.end()));
   }
 
+  [[nodiscard]] std::span<const std::byte> front_from(std::uint32_t peer) const {
+    if (inbox_.empty() || inbox_.front().first != peer) return {};
+    return inbox_.front().second;
+  }
+  void pop() { inbox_.pop_front(); }
+
+  bool may_lose_frames = true;
   bool notices_end = true;  // its links notice a peer that vanishes
   bool announces = false;   // a link to its peer as soon as it is made, as shared memory does
   int connected = 0;
@@ -233,6 +248,11 @@ inline bool FakeLink::start(const transport::Operation& operation) {
 }
 inline transport::Rail FakeLink::rail() const { return own_.rail(); }
 inline bool FakeLink::notices_end() const { return own_.notices_end; }
+inline bool FakeLink::may_lose_frames() const { return own_.may_lose_frames; }
+inline std::span<const std::byte> FakeLink::front(transport::ChannelKind) {
+  return own_.front_from(peer_);
+}
+inline void FakeLink::pop(transport::ChannelKind) { own_.pop(); }
 inline bool FakeLink::is_up() const { return own_.is_up(); }
 inline void FakeLink::send(std::span<const std::byte> frame) { own_.send(peer_, frame); }
 

@@ -93,7 +93,9 @@ template <ChannelKind kind>
   if (capacity > bytes_in_a_line) from.link().expect(kind, wire::eager_overhead + capacity);
   const std::span<const std::byte> frame = from.front(kind);
   if (frame.empty()) return Taken::nothing;
-  if (static_cast<FrameClass>(frame[0]) != FrameClass::eager) return Taken::no;
+  // Such as a credit that comes back: only progress() takes it out, and shows what is behind it.
+  if (!from.has_turn(frame) || static_cast<FrameClass>(frame[0]) != FrameClass::eager)
+    return Taken::no;
   const std::optional<wire::EagerArrival> arrival =
       wire::parse_eager(frame.subspan(sizeof(channel::FramePrefix)));
   if (!arrival) return Taken::no;

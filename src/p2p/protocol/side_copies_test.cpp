@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "channel/endpoint/fake_end.hpp"
-#include "core/comm/comm.hpp"
 #include "core/datatype/datatype.hpp"
 #include "p2p/protocol/channel_backend.hpp"
+#include "p2p/protocol/comm_of_two.hpp"
 
 namespace hawser::p2p {
 namespace {
@@ -21,14 +21,6 @@ using transport::ChannelKind;
 constexpr int message_bytes = 300'001;
 constexpr std::uint64_t tick_ns = 10'000;
 constexpr std::uint32_t byte_handle = 0x247;  // MPI_BYTE
-
-Ref<Comm> comm_of_two(int rank) {
-  Comm::Description description;
-  description.group = core::Group::of_stride(1, 0, 1, 2);
-  description.rank = rank;
-  description.errhandler = base::make_ref<core::Errhandler>(core::ErrhandlerKind::errors_return);
-  return base::make_ref<Comm>(std::move(description));
-}
 
 struct Side {
   Side(channel::FakeNetwork& network, channel::FakeNetwork& beside_network,
