@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "base/copy.hpp"
+#include "core/datatype/every_second.hpp"
 #include "core/datatype/layout.hpp"
 
 namespace hawser::core {
@@ -110,16 +111,30 @@ class BlockCopy {
 
   template <std::size_t bytes>
   bool strided_by(Address memory, Count count, Count stride) {
-    // Every second element is by far the most common stride; a constant lets it vectorise.
-    constexpr std::integral_constant<Count, bytes> block;
-    if (bytes <= 8 && stride == 2 * static_cast<Count>(bytes)) {
-      constexpr std::integral_constant<Count, 2 * bytes> twice;
-      column_by<bytes>(memory, twice, stream_, block, count);
-    } else {
-      column_by<bytes>(memory, stride, stream_, block, count);
+    if constexpr (bytes <= 8) {
+      if (stride == 2 * static_cast<Count>(bytes) && count >= every_second_min) {
+        every_second<bytes>(memory, count);
+        return true;
+      }
     }
+    constexpr std::integral_constant<Count, bytes> block;
+    column_by<bytes>(memory, stride, stream_, block, count);
     stream_ += count * static_cast<Count>(bytes);
     return true;
+  }
+
+  /// Fewer are moved before the call is.
+  static constexpr Count every_second_min = 8;
+
+  template <std::size_t bytes>
+  void every_second(Address memory, Count count) {
+    auto* const elements = reinterpret_cast<std::byte*>(memory);
+    if constexpr (direction == Direction::pack) {
+      pack_every_second<bytes>(stream_, elements, count);
+    } else {
+      unpack_every_second<bytes>(elements, stream_, count);
+    }
+    stream_ += count * static_cast<Count>(bytes);
   }
 
   /// COUNT blocks of BYTES bytes, regular both in memory and in the stream.
