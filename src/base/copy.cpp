@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "base/sanitizers.hpp"
+#include "base/vectors.hpp"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -39,6 +40,17 @@ std::size_t bytes_to_block(const std::byte* to, std::size_t block) {
                         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + end)));
 }
 
+/// The same, line by line.
+[[gnu::target("avx512f")]] void copy_avx512(std::byte* to, const std::byte* from,
+                                            std::size_t bytes) {
+  _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+  for (std::size_t done = bytes_to_block(to, line_bytes); done + line_bytes <= bytes;
+       done += line_bytes)
+    _mm512_store_si512(to + done, _mm512_loadu_si512(from + done));
+  const std::size_t end = bytes - line_bytes;
+  _mm512_storeu_si512(to + end, _mm512_loadu_si512(from + end));
+}
+
 /// STORE(to, value) for every 16 bytes of whole lines; returns how many bytes that were.
 template <class Store>
 std::size_t copy_lines(std::byte* to, const std::byte* from, std::size_t bytes, Store store) {
@@ -71,10 +83,8 @@ void copy_aligned_lines(std::byte* to, const std::byte* from, std::size_t bytes,
 }  // namespace
 
 void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes >= line_bytes && __builtin_cpu_supports("avx")) {
-    copy_avx(to, from, bytes);
-    return;
-  }
+  if (bytes >= line_bytes && has_quick_vectors_of_64()) return copy_avx512(to, from, bytes);
+  if (bytes >= line_bytes && __builtin_cpu_supports("avx")) return copy_avx(to, from, bytes);
   copy_aligned_lines(to, from, bytes,
                      [](__m128i* out, __m128i value) { _mm_store_si128(out, value); });
 }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/vectors.hpp"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -38,11 +40,6 @@ template <std::size_t bytes>
 
 #if defined(__x86_64__)
 #define HAWSER_BY_64 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2")]]
-
-/// Processors that have these do not slow down for vectors of 64 bytes.
-bool has_vectors_of_64() {
-  return __builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512vbmi2") != 0;
-}
 
 template <std::size_t bytes>
 constexpr Count elements_of_line = sizeof(__m512i) / bytes;
@@ -116,7 +113,7 @@ HAWSER_BY_64 void unpack_by_64(std::byte* to, const std::byte* from, Count count
 template <std::size_t bytes>
 void pack_every_second(std::byte* to, const std::byte* from, Count count) {
 #if defined(__x86_64__)
-  if (has_vectors_of_64()) return pack_by_64<bytes>(to, from, count);
+  if (base::has_quick_vectors_of_64()) return pack_by_64<bytes>(to, from, count);
 #endif
   pack_each<bytes>(to, from, count);
 }
@@ -124,7 +121,7 @@ void pack_every_second(std::byte* to, const std::byte* from, Count count) {
 template <std::size_t bytes>
 void unpack_every_second(std::byte* to, const std::byte* from, Count count) {
 #if defined(__x86_64__)
-  if (has_vectors_of_64()) return unpack_by_64<bytes>(to, from, count);
+  if (base::has_quick_vectors_of_64()) return unpack_by_64<bytes>(to, from, count);
 #endif
   unpack_each<bytes>(to, from, count);
 }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/vectors.hpp"
 #include "core/op/machine_types.hpp"
 
 namespace hawser::core {
@@ -45,8 +46,7 @@ template <class T, class Function>
 
 template <class T, class Function>
 Kernel widest_loop() {
-  // Processors that have this one do not slow down for vectors of 64 bytes.
-  if (__builtin_cpu_supports("avx512vbmi2")) return &reduce_by_64<T, Function>;
+  if (base::has_quick_vectors_of_64()) return &reduce_by_64<T, Function>;
   return __builtin_cpu_supports("avx2") ? &reduce_by_32<T, Function> : &reduce<T, Function>;
 }
 #else
