@@ -55,6 +55,7 @@ class RecordingSink : public Sink {
     const auto number = check_frame(frame);
     if (!number) ++damaged;
     arrivals.push_back({&link, kind, frame.size(), number.value_or(0)});
+    if (ends_turns) end_turn();
   }
   void on_link(Link& link, const Identity& peer) override {
     links.push_back(&link);
@@ -87,6 +88,7 @@ class RecordingSink : public Sink {
   std::vector<bool> states;  // of links that came up or went down
   std::vector<std::pair<std::uint64_t, bool>> operations;
   std::vector<std::pair<std::uint64_t, Clearance>> clearances;
+  bool ends_turns = false;  // after each frame
   int damaged = 0;
   int asked = 0;
   int channels_changed = 0;

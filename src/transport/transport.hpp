@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/copy.hpp"
@@ -386,6 +387,11 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void on_frame(Link& link, ChannelKind kind, std::span<const std::byte> frame) = 0;
+  /// From inside on_frame(): nobody has asked for this frame's data yet, so they had to be copied
+  /// to be kept. What comes behind it had better stay in its channel till the next progress().
+  void end_turn() { has_ended_turn_ = true; }
+  /// Asked after each frame by channels that can keep the next one.
+  [[nodiscard]] bool take_end_of_turn() { return std::exchange(has_ended_turn_, false); }
   /// A peer has reached us first. Not called for links that connect() made.
   virtual void on_link(Link& link, const Identity& peer) = 0;
   /// A peer asks for a channel that costs us memory: true grants it.
@@ -416,6 +422,9 @@ class Sink {
   virtual std::vector<std::byte> address_of(const Identity& /*peer*/, std::string_view /*name*/) {
     return {};
   }
+
+ private:
+  bool has_ended_turn_ = false;
 };
 
 class Transport {

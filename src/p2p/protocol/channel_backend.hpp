@@ -54,6 +54,9 @@ struct ProtocolSettings {
 class ChannelBackend final : public Backend, public channel::FrameHandler {
  public:
   static constexpr std::size_t free_payload_bytes = 64;
+  /// From here on it costs more to keep a message that nobody has asked for yet than to look a
+  /// second time for what comes behind it.
+  static constexpr std::size_t dear_payload_bytes = 512;
   static constexpr std::size_t refused_max = 1 << 16;
 
   ChannelBackend(channel::EndpointTable& endpoints, memory::Ledger& ledger,

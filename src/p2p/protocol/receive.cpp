@@ -350,6 +350,7 @@ void ChannelBackend::store_unexpected(Endpoint& from, const MatchKey& key, Frame
     refuse(from, frame_class, rendezvous, payload.size());
     return;
   }
+  if (payload.size() >= dear_payload_bytes) endpoints_.end_turn();
   std::unique_ptr<StoredMessage> message = stored_messages_.take();
   const bool is_stream = frame_class == FrameClass::stream;
   message->from = &from;

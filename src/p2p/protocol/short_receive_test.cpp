@@ -1,7 +1,7 @@
-// Messages that a receive takes past progress() from a ring.
+// What a receive takes past progress() from a ring, and what progress() leaves there.
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <vector>
 
 #include "channel/endpoint/fake_end.hpp"
 #include "core/datatype/datatype.hpp"
@@ -15,8 +15,6 @@ namespace {
 using channel::End;
 using transport::ChannelKind;
 using transport::ChannelSet;
-
-constexpr std::uint32_t int_handle = 0x209;  // MPI_INT
 
 struct RingEnd {
   RingEnd(channel::FakeNetwork& network, channel::FakeBootstrap::Directory& directory, int rank,
@@ -42,6 +40,7 @@ class ShortReceive : public ::testing::Test {
  protected:
   void SetUp() override {
     send(0);  // it makes the link, and arrives by progress()
+    a.endpoint().send_credit_bytes = 1 << 20;
     pass();
     b.end.transports[0]->link(0).set_incoming({ChannelKind::ring});
     ASSERT_EQ(receive(), Taken::message);
@@ -49,11 +48,11 @@ class ShortReceive : public ::testing::Test {
     ASSERT_EQ(receive(), Taken::nothing);
   }
   void send(int number) {
-    ASSERT_TRUE(a.backend.isend({&number, 1, &type}, a.envelope(), SendMode::standard).ok());
+    ASSERT_TRUE(a.backend.isend({&number, 1, &mpi_int}, a.envelope(), SendMode::standard).ok());
   }
   Taken receive() {
     core::Status status;
-    return b.backend.try_recv({&received, 1, &type}, b.envelope(), &status);
+    return b.backend.try_recv({&received, 1, &mpi_int}, b.envelope(), &status);
   }
   void pass() {
     for (int round = 0; round < 10; ++round) {
@@ -64,7 +63,8 @@ class ShortReceive : public ::testing::Test {
 
   std::uint64_t now_ns = 1'000'000;
   core::TypeTable types;
-  core::Datatype& type = *types.find(int_handle);
+  core::Datatype& mpi_int = *types.find(0x209);
+  core::Datatype& mpi_byte = *types.find(0x247);
   channel::FakeNetwork network;
   channel::FakeBootstrap::Directory directory;
   RingEnd a{network, directory, 0, now_ns};
@@ -93,6 +93,28 @@ TEST_F(ShortReceive, LeavesToProgressWhatNoReceiveTakes) {
   b.backend.progress();
   EXPECT_EQ(receive(), Taken::message);
   EXPECT_EQ(received, 1);
+}
+
+TEST_F(ShortReceive, AMessageThatIsDearToKeepEndsTheTurn) {
+  std::vector<std::byte> data(ChannelBackend::dear_payload_bytes);
+  const auto arrive = [&](std::size_t bytes) {
+    const auto count = static_cast<Count>(bytes);
+    EXPECT_TRUE(
+        a.backend.isend({data.data(), count, &mpi_byte}, a.envelope(), SendMode::standard).ok());
+    b.backend.progress();
+    return b.end.table.take_end_of_turn();
+  };
+  EXPECT_FALSE(arrive(data.size() - 1));
+  EXPECT_TRUE(arrive(data.size()));
+  std::vector<std::byte> into(data.size());
+  const auto receive_posted = [&] {
+    return *b.backend.irecv({into.data(), static_cast<Count>(into.size()), &mpi_byte},
+                            b.envelope());
+  };
+  const Ref<Request> kept[] = {receive_posted(), receive_posted()};
+  const Ref<Request> posted = receive_posted();
+  EXPECT_FALSE(arrive(data.size())) << "somebody has asked for it";
+  EXPECT_TRUE(kept[0]->is_complete() && kept[1]->is_complete() && posted->is_complete());
 }
 
 }  // namespace

@@ -279,6 +279,7 @@ bool ShmTransport::poll_ring(ShmLink& link) {
     if (type == FrameType::data) [[likely]]
       environment_.sink->on_frame(link, ChannelKind::ring, frame);
     ring.pop();
+    if (environment_.sink->take_end_of_turn()) break;
   }
   return true;
 }

@@ -331,6 +331,20 @@ TEST_F(Shm, OneRoundTakesABoundedNumberOfBytes) {
   EXPECT_EQ(b.sink.arrivals.size(), long_frames);
 }
 
+TEST_F(Shm, WhatEndsATurnLeavesTheNextFramesInTheRing) {
+  Link& link = a.connect(1, b.address());
+  settle(a, b);
+  ASSERT_TRUE(link.ask(ChannelKind::ring));
+  settle(a, b);
+  b.sink.ends_turns = true;
+  for (std::uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(send(link, ChannelKind::ring, 600, i));
+  for (std::size_t taken = 1; taken <= 3; ++taken) {
+    EXPECT_TRUE(b.transport->progress());
+    ASSERT_EQ(b.sink.arrivals.size(), taken);
+    EXPECT_EQ(b.sink.arrivals.back().number, taken - 1);
+  }
+}
+
 TEST_F(Shm, AKnockWakesTheSleeper) {
   hostmem::Sleeper sleeper(words[1], hostmem::FencePayer::waker);
   const std::vector<std::byte> address = b.address();
