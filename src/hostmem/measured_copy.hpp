@@ -8,6 +8,7 @@
 // next run is to be copied and whether its time is wanted; took() hears it. In a *survey* each way
 // has a few runs, of which the quickest counts. Afterwards the best way is used, and looked at
 // seldom: if it takes another time than it used to, things have changed, and there is a survey.
+// A reader whose destination is in no cache does not go by what it measures (note_place).
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,14 @@ class CopyChoice {
     if (since_survey_ < gap_max) ++since_survey_;
     if (tried_ < ways_) return {static_cast<CopyWay>(tried_), true};
     if (left_ > 0) --left_;
-    return {best_, left_ == 0};
+    return {best(), left_ == 0};
+  }
+  /// Before a measured run out of lines that a peer writes again: whether where it goes to IS_COLD,
+  /// in none of this core's caches. To write whole lines there without fetching them seems to be
+  /// quick. But it drives the lines that are read out of the caches as well, and the peer waits for
+  /// memory: a price that no run of ours shows.
+  void note_place(bool is_cold) {
+    cold_looks_ = is_cold ? std::min<std::uint8_t>(cold_looks_ + 1, looks_for_change) : 0;
   }
   /// A measured run of BYTES took NS, by the way that next() said.
   void took(std::size_t bytes, std::uint64_t ns) {
@@ -48,7 +56,9 @@ class CopyChoice {
       note_look(pace);
     }
   }
-  [[nodiscard]] CopyWay best() const { return best_; }
+  [[nodiscard]] CopyWay best() const {
+    return cold_looks_ == looks_for_change ? CopyWay::vector : best_;
+  }
 
  private:
   static constexpr std::uint16_t runs_between_looks = 64;
@@ -91,9 +101,9 @@ class CopyChoice {
     left_ = runs_between_looks;
   }
   void note_look(std::uint32_t pace) {
-    const std::uint32_t usual = pace_of_best();
+    const std::uint32_t usual = pace_of(best());
     const bool is_strange = pace * 5 < usual * 4 || pace * 4 > usual * 5;
-    if (!is_strange) paces_[static_cast<std::size_t>(best_)] = (7 * usual + pace) / 8;
+    if (!is_strange) paces_[static_cast<std::size_t>(best())] = (7 * usual + pace) / 8;
     strange_ = is_strange ? std::min<std::uint8_t>(strange_ + 1, looks_for_change) : 0;
     left_ = strange_ > 0 ? runs_in_doubt : runs_between_looks;
     if (since_survey_ >= gap_max || (strange_ == looks_for_change && since_survey_ >= gap_))
@@ -109,17 +119,26 @@ class CopyChoice {
   std::uint16_t gap_ = gap_min;
   std::uint16_t since_survey_ = 0;  // runs
   std::uint8_t ways_;
-  std::uint8_t tried_ = 0;    // ways, in this survey; all of them: there is none
-  std::uint8_t trials_ = 0;   // of the way that is tried now
-  std::uint8_t strange_ = 0;  // looks in a row that found another pace
-  CopyWay best_ = CopyWay::vector;
+  std::uint8_t tried_ = 0;          // ways, in this survey; all of them: there is none
+  std::uint8_t trials_ = 0;         // of the way that is tried now
+  std::uint8_t strange_ = 0;        // looks in a row that found another pace
+  CopyWay best_ = CopyWay::vector;  // wherever it goes to
+  std::uint8_t cold_looks_ = 0;     // in a row
 };
 static_assert(sizeof(CopyChoice) <= 24);
 
+/// Which end of a copy is shared with a peer.
+enum class CopyEnds : std::uint8_t {
+  to_peer,          // the peer reads it: what passes the cache may reach it sooner
+  from_peer,        // the peer writes it again
+  from_peer_to_us,  // we write it next
+};
+
 class MeasuredCopy {
  public:
-  /// TO is memory that a peer reads: what passes the cache may reach it sooner. Else it is our own.
-  explicit MeasuredCopy(bool to_peer) { choices_.fill(CopyChoice(to_peer ? 3 : 2)); }
+  explicit MeasuredCopy(CopyEnds ends) : ends_(ends) {
+    choices_.fill(CopyChoice(ends == CopyEnds::to_peer ? 3 : 2));
+  }
 
   [[gnu::always_inline]] void operator()(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes < base::long_copy_bytes) {
@@ -130,12 +149,14 @@ class MeasuredCopy {
   }
 
  private:
-  static constexpr std::size_t longer_bytes = 8192;
+  static constexpr std::array<std::size_t, 2> longer_bytes = {4096, 8192};
   static constexpr std::size_t line_bytes = 64;
 
   void copy_measured(std::byte* to, const std::byte* from, std::size_t bytes) {
     CopyChoice& choice = choices_[kind_of(to, from, bytes)];
     const CopyChoice::Next next = choice.next();
+    if (next.is_measured && ends_ == CopyEnds::from_peer)
+      choice.note_place(is_cold(to + bytes / 2));
     const std::uint64_t began_ns = next.is_measured ? platform::monotonic_ns() : 0;
     copy(next.way, to, from, bytes);
     if (next.is_measured) [[unlikely]]
@@ -145,7 +166,16 @@ class MeasuredCopy {
   static std::size_t kind_of(const std::byte* to, const std::byte* from, std::size_t bytes) {
     const auto difference =
         reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
-    return (bytes >= longer_bytes ? 2 : 0) + (difference % line_bytes == 0 ? 1 : 0);
+    const std::size_t length =
+        std::size_t{bytes >= longer_bytes[0]} + std::size_t{bytes >= longer_bytes[1]};
+    return 2 * length + (difference % line_bytes == 0 ? 1 : 0);
+  }
+  /// Whether the line of PLACE has to come from memory.
+  static bool is_cold(const std::byte* place) {
+    constexpr std::uint64_t cached_ns = 60;  // at most; 20 to 30 of them to look at the clock
+    const std::uint64_t began_ns = platform::monotonic_ns();
+    static_cast<void>(*static_cast<const volatile std::byte*>(place));
+    return platform::monotonic_ns() - began_ns > cached_ns;
   }
   static void copy(CopyWay way, std::byte* to, const std::byte* from, std::size_t bytes) {
     switch (way) {
@@ -161,7 +191,8 @@ class MeasuredCopy {
     }
   }
 
-  std::array<CopyChoice, 4> choices_;
+  std::array<CopyChoice, 2 * (longer_bytes.size() + 1)> choices_;
+  CopyEnds ends_;
 };
 
 }  // namespace hawser::hostmem

@@ -125,11 +125,29 @@ TEST(CopyChoice, CostsLittleWhereEveryRunTakesAnotherTime) {
   EXPECT_LT(ns, 100'000ULL * (640 + 1280) / 2 * 108 / 100);
 }
 
+/// As a reader finds it whose destination is cold: the way that seems to be quickest isn't.
+TEST(CopyChoice, FetchesTheLinesOfAColdPlace) {
+  constexpr Paces cold{{720, 500, 0}};
+  CopyChoice choice;
+  copy(choice, 1000, near);
+  ASSERT_EQ(choice.best(), CopyWay::string);
+  for (int look = 0; look < 2; ++look) choice.note_place(true);
+  EXPECT_EQ(choice.best(), CopyWay::string) << "an interrupt, or a page that was not mapped yet";
+  choice.note_place(true);
+  EXPECT_EQ(choice.best(), CopyWay::vector);
+  copy(choice, 10'000, cold);
+  EXPECT_EQ(choice.best(), CopyWay::vector);
+  EXPECT_LT(copy(choice, 100'000, cold).measured, 2200) << "nothing changes";
+  choice.note_place(false);
+  copy(choice, 1000, near);
+  EXPECT_EQ(choice.best(), CopyWay::string);
+}
+
 TEST(MeasuredCopy, CopiesRunsOfAnyLengthAndPlace) {
   std::vector<std::byte> from(40'000), to(40'000);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31 + i / 256);
-  for (const bool to_peer : {false, true}) {
-    MeasuredCopy copy(to_peer);
+  for (const auto ends : {CopyEnds::to_peer, CopyEnds::from_peer, CopyEnds::from_peer_to_us}) {
+    MeasuredCopy copy(ends);
     for (int i = 0; i < 600; ++i) {
       const std::size_t bytes = static_cast<std::size_t>(i) * 61 + 1;
       const std::size_t shift = static_cast<std::size_t>(i % 80);

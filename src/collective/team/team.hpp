@@ -236,8 +236,8 @@ class Team final : public core::Companion {
   bool has_long_area_ = false;
   std::size_t charged_bytes_;
   hostmem::Board board_;
-  hostmem::MeasuredCopy copy_in_{true};
-  hostmem::MeasuredCopy copy_out_{false};
+  hostmem::MeasuredCopy copy_in_{hostmem::CopyEnds::to_peer};
+  hostmem::MeasuredCopy copy_out_{hostmem::CopyEnds::from_peer};
   const core::Comm& comm_;
   const int rank_;
   std::unique_ptr<std::byte[]> nowhere_;

@@ -70,7 +70,8 @@ void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
 }
 
 void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
-  copy_out_(to, from, bytes);
+  const bool is_cell = incoming_ring_ && incoming_ring_->is_front_in_cell();
+  (is_cell ? copy_out_of_cell_ : copy_out_)(to, from, bytes);
 }
 
 void ShmLink::commit(ChannelKind kind) {

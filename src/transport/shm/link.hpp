@@ -160,8 +160,9 @@ class ShmLink final : public Link {
   QueueSlot* claimed_ = nullptr;
   std::size_t claimed_bytes_ = 0;
   std::optional<RingSender> outgoing_;
-  hostmem::MeasuredCopy copy_in_{true};
-  hostmem::MeasuredCopy copy_out_{false};
+  hostmem::MeasuredCopy copy_in_{hostmem::CopyEnds::to_peer};
+  hostmem::MeasuredCopy copy_out_{hostmem::CopyEnds::from_peer};
+  hostmem::MeasuredCopy copy_out_of_cell_{hostmem::CopyEnds::from_peer_to_us};
   RingShape outgoing_shape_{};
   std::uint32_t put_off_ = 0;       // in a row
   std::uint64_t longer_bytes_ = 0;  // since the last question, in a ring without a long area

@@ -293,6 +293,8 @@ class RingReceiver {
     }
     return true;
   }
+  /// That frame lies in a cell, which is ours from then on.
+  [[nodiscard]] bool is_front_in_cell() const { return front_area_ == &in_cell_; }
   /// Asks for the lines where the next frame of the bulk area begins, which else are asked for only
   /// once its control word has come.
   void ask_ahead() const {
