@@ -44,7 +44,7 @@ std::uint64_t HandleTable::share(Ref<core::Object> object) {
 Ref<core::Object> HandleTable::erase_slot(Slot& slot, std::uint64_t handle) {
   core::Object* const object = slot.object;
   if (object->is_pinned()) return Ref<core::Object>::share(object);
-  if (!is_shown_once(kind_)) {
+  if (!is_shown_once(kind())) {
     const std::scoped_lock lock(sharing_);
     if (slot.extra_handles > 0) {
       --slot.extra_handles;

@@ -62,9 +62,18 @@ constexpr bool is_shown_once(HandleKind kind) {
 inline constexpr std::uint64_t predefined_end = 0x1000;
 
 class HandleTable {
+  static constexpr std::uint32_t none = 0xffffffff;
+
+  struct Slot {
+    core::Object* object = nullptr;
+    std::atomic<std::uint32_t> generation{0};
+    std::uint32_t extra_handles = 0;  // erase() calls that only count, see share()
+    std::atomic<std::uint32_t> next_free{none};
+  };
+
  public:
   explicit HandleTable(HandleKind kind)
-      : kind_(kind), live_bits_((static_cast<std::uint64_t>(kind) << kind_shift) | use_bit) {}
+      : live_bits_((static_cast<std::uint64_t>(kind) << kind_shift) | use_bit) {}
   ~HandleTable();
   HandleTable(const HandleTable&) = delete;
   HandleTable& operator=(const HandleTable&) = delete;
@@ -73,13 +82,26 @@ class HandleTable {
   void set_threaded(bool threaded) { threaded_ = threaded; }
 
   /// A live handle and where it leads. Means nothing once the handle was freed.
-  class Place;
+  class Place {
+   public:
+    [[nodiscard]] core::Object* object() const { return object_; }
+
+   private:
+    friend class HandleTable;
+    Place(std::uint64_t handle, Slot* slot)
+        : handle_(handle), slot_(slot), object_(slot == nullptr ? nullptr : slot->object) {}
+
+    std::uint64_t handle_;
+    Slot* slot_;
+    core::Object* object_;
+  };
   /// Whose object is null if HANDLE was freed, never existed, or is of another kind.
-  [[nodiscard]] Place look_up(std::uint64_t handle) const;
+  [[nodiscard, gnu::always_inline]] Place look_up(std::uint64_t handle) const {
+    return {handle, live_slot(handle)};
+  }
   /// The object behind HANDLE; null where look_up() finds none.
   [[nodiscard, gnu::always_inline]] core::Object* find(std::uint64_t handle) const {
-    const Slot* const slot = live_slot(handle);
-    return slot == nullptr ? nullptr : slot->object;
+    return look_up(handle).object();
   }
 
   /// Gives a new object, that has no handle yet, its handle. Zero: 2^24 handles are in use. A
@@ -94,13 +116,18 @@ class HandleTable {
   std::uint64_t share(Ref<core::Object> object);
   /// Returns the reference that HANDLE owned; null if HANDLE is stale.
   [[gnu::always_inline]] Ref<core::Object> erase(std::uint64_t handle) {
-    Slot* const slot = live_slot(handle);
-    if (slot == nullptr) [[unlikely]]
+    const Place place = look_up(handle);
+    if (place.object() == nullptr) [[unlikely]]
       return {};
-    return erase_live(*slot, *slot->object, handle);
+    return erase(place);
   }
   /// The same for a handle that look_up() has found.
-  Ref<core::Object> erase(const Place& place);
+  [[gnu::always_inline]] Ref<core::Object> erase(const Place& place) {
+    core::Object& object = *place.object_;
+    if (!object.keeps_place()) return erase_slot(*place.slot_, place.handle_);
+    end_handle(*place.slot_, object, place.handle_);
+    return Ref<core::Object>::adopt(&object);
+  }
 
   /// 31 bits for HANDLE, a live one.
   [[nodiscard]] static int to_int(std::uint64_t handle) {
@@ -118,20 +145,15 @@ class HandleTable {
   static constexpr std::uint64_t use_bit = std::uint64_t{1} << generation_shift;
   static constexpr std::uint64_t first_index = predefined_end;
   static constexpr std::uint32_t slots_max = index_mask - first_index;
-  static constexpr std::uint32_t none = 0xffffffff;
   // A slot's place is its index + first_chunk. Chunk c has those of first_chunk << c places, which
   // have the same highest bit.
   static constexpr std::uint32_t first_chunk = 64;
   static constexpr std::uint32_t first_chunk_bits = 6;
   static constexpr std::size_t chunks_max = 18;
 
-  struct Slot {
-    core::Object* object = nullptr;
-    std::atomic<std::uint32_t> generation{0};
-    std::uint32_t extra_handles = 0;  // erase() calls that only count, see share()
-    std::atomic<std::uint32_t> next_free{none};
-  };
-
+  [[nodiscard]] HandleKind kind() const {
+    return static_cast<HandleKind>((live_bits_ >> kind_shift) & 0xff);
+  }
   /// Of the chunk that PLACE is in.
   [[nodiscard, gnu::always_inline]] std::uintptr_t origin_of(std::uint32_t place) const {
     const int highest_bit = 31 ^ __builtin_clz(place | 1);
@@ -173,14 +195,8 @@ class HandleTable {
     return slot_at(index_of(handle));
   }
   [[nodiscard]] std::uint64_t handle_of(std::uint32_t index, std::uint32_t generation) const {
-    return (static_cast<std::uint64_t>(kind_) << kind_shift) |
-           (static_cast<std::uint64_t>(generation) << generation_shift) | (index + first_index);
-  }
-  [[gnu::always_inline]] Ref<core::Object> erase_live(Slot& slot, core::Object& object,
-                                                      std::uint64_t handle) {
-    if (!object.keeps_place()) return erase_slot(slot, handle);
-    end_handle(slot, object, handle);
-    return Ref<core::Object>::adopt(&object);
+    return (live_bits_ - use_bit) | (static_cast<std::uint64_t>(generation) << generation_shift) |
+           (index + first_index);
   }
   Ref<core::Object> erase_slot(Slot& slot, std::uint64_t handle);
   /// HANDLE, a live one of SLOT, is stale from now on; its object gets the stale one that follows.
@@ -210,7 +226,6 @@ class HandleTable {
   bool exchange_free(std::uint64_t& head, std::uint64_t wanted, std::memory_order order);
   bool grow();
 
-  const HandleKind kind_;
   const std::uint64_t live_bits_;  // what a handle that leads somewhere says of kind and use
   bool threaded_ = true;
   // By the highest bit of a place, whatever 32 bits it has: where place 0 would be if the chunk
@@ -224,27 +239,5 @@ class HandleTable {
   std::array<std::unique_ptr<Slot[]>, chunks_max> chunks_;
   std::size_t chunk_count_ = 0;
 };
-
-class HandleTable::Place {
- public:
-  [[nodiscard]] core::Object* object() const { return object_; }
-
- private:
-  friend class HandleTable;
-  Place(std::uint64_t handle, Slot* slot)
-      : handle_(handle), slot_(slot), object_(slot == nullptr ? nullptr : slot->object) {}
-
-  std::uint64_t handle_;
-  Slot* slot_;
-  core::Object* object_;
-};
-
-[[gnu::always_inline]] inline HandleTable::Place HandleTable::look_up(std::uint64_t handle) const {
-  return {handle, live_slot(handle)};
-}
-
-[[gnu::always_inline]] inline Ref<core::Object> HandleTable::erase(const Place& place) {
-  return erase_live(*place.slot_, *place.object_, place.handle_);
-}
 
 }  // namespace hawser::binding

@@ -94,7 +94,7 @@ template <ChannelKind kind>
   const std::span<const std::byte> frame = from.front(kind);
   if (frame.empty()) return Taken::nothing;
   // Such as a credit that comes back: only progress() takes it out, and shows what is behind it.
-  if (!from.has_turn(frame) || static_cast<FrameClass>(frame[0]) != FrameClass::eager)
+  if (static_cast<FrameClass>(frame[0]) != FrameClass::eager || !from.has_turn(frame))
     return Taken::no;
   const std::optional<wire::EagerArrival> arrival =
       wire::parse_eager(frame.subspan(sizeof(channel::FramePrefix)));
