@@ -124,12 +124,19 @@ Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
 
 Result<void> shared_allgather(Team& team, const AllgatherArguments& a) {
   const Buffer mine = part(a.receive, team.rank() * a.receive.count, a.receive.count);
-  if (!a.in_place) HAWSER_TRY(copy_items(a.send, mine));
+  // First what others wait for, and this member's own copy while it waits for them. Longer data
+  // would leave the nearest caches meanwhile, where others are about to look for it.
+  constexpr Count copied_later_bytes_max = 32 << 10;
+  const bool copies_later = !a.in_place && bytes_of(a.send) == bytes_of(a.receive) &&
+                            bytes_of(a.send) <= copied_later_bytes_max;
+  if (!a.in_place && !copies_later) HAWSER_TRY(copy_items(a.send, mine));
+  const ConstBuffer shown = copies_later ? a.send : to_const(mine);
   for (Rounds round(team, bytes_of(a.receive), 1, Flow::exchange); !round.are_over();
        round.next()) {
     const Count length = round.length();
-    show(team, to_const(mine), round.offset(), team.begin_exchange(size_of(length)), length);
+    show(team, shown, round.offset(), team.begin_exchange(size_of(length)), length);
     team.arrive();
+    if (copies_later && round.offset() == 0) HAWSER_TRY(copy_items(a.send, mine));
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
       if (member != team.rank())
