@@ -8,12 +8,12 @@
 
 namespace hawser::p2p {
 
-inline Ref<Comm> comm_of_two(int rank) {
-  Comm::Description description;
+inline base::Ref<core::Comm> comm_of_two(int rank) {
+  core::Comm::Description description;
   description.group = core::Group::of_stride(1, 0, 1, 2);
   description.rank = rank;
   description.errhandler = base::make_ref<core::Errhandler>(core::ErrhandlerKind::errors_return);
-  return base::make_ref<Comm>(std::move(description));
+  return base::make_ref<core::Comm>(std::move(description));
 }
 
 }  // namespace hawser::p2p
