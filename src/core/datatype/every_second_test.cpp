@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 
@@ -34,8 +35,9 @@ class EverySecond : public ::testing::Test {
   /// Calls CHECK(count, offset of the elements, offset of the stream).
   template <class Check>
   static void for_each_case(Check&& check) {
+    constexpr std::array<std::size_t, 4> offsets = {0, 1, 8, 17};
     for (Count count = 0; count <= count_max; ++count)
-      for (const std::size_t offset : {0, 1, 8, 17}) check(count, offset, 17 - offset);
+      for (const std::size_t offset : offsets) check(count, offset, offsets.back() - offset);
   }
 };
 

@@ -14,7 +14,6 @@ namespace {
 
 using channel::End;
 using transport::ChannelKind;
-using transport::ChannelSet;
 
 struct RingEnd {
   RingEnd(channel::FakeNetwork& network, channel::FakeBootstrap::Directory& directory, int rank,
