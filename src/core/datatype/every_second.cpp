@@ -1,6 +1,7 @@
 #include "core/datatype/every_second.hpp"
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "base/vectors.hpp"
@@ -12,30 +13,18 @@
 namespace hawser::core {
 namespace {
 
+/// An integer of BYTES.
 template <std::size_t bytes>
 using Word = std::conditional_t<
     bytes == 1, std::uint8_t,
     std::conditional_t<bytes == 2, std::uint16_t,
                        std::conditional_t<bytes == 4, std::uint32_t, std::uint64_t>>>;
 
-/// A word at any address, of any type.
-template <std::size_t bytes>
-struct [[gnu::packed, gnu::may_alias]] Loose {
-  Word<bytes> value;
-};
-
-template <std::size_t bytes>
-[[gnu::always_inline]] inline void pack_each(std::byte* to, const std::byte* from, Count count) {
-  auto* __restrict const out = reinterpret_cast<Loose<bytes>*>(to);
-  const auto* __restrict const in = reinterpret_cast<const Loose<bytes>*>(from);
-  for (Count i = 0; i < count; ++i) out[i] = in[2 * i];
-}
-
-template <std::size_t bytes>
-[[gnu::always_inline]] inline void unpack_each(std::byte* to, const std::byte* from, Count count) {
-  auto* __restrict const out = reinterpret_cast<Loose<bytes>*>(to);
-  const auto* __restrict const in = reinterpret_cast<const Loose<bytes>*>(from);
-  for (Count i = 0; i < count; ++i) out[2 * i] = in[i];
+/// COUNT elements, so many bytes apart at either end.
+template <std::size_t bytes, std::size_t to_stride, std::size_t from_stride>
+[[gnu::always_inline]] inline void move_each(std::byte* __restrict to,
+                                             const std::byte* __restrict from, Count count) {
+  for (; count > 0; --count, to += to_stride, from += from_stride) std::memcpy(to, from, bytes);
 }
 
 #if defined(__x86_64__)
@@ -90,7 +79,7 @@ HAWSER_BY_64 void pack_by_64(std::byte* to, const std::byte* from, Count count) 
     to += sizeof(__m512i);
     from += 2 * sizeof(__m512i);
   }
-  pack_each<bytes>(to, from, count);
+  move_each<bytes, bytes, 2 * bytes>(to, from, count);
 }
 
 template <std::size_t bytes>
@@ -102,7 +91,7 @@ HAWSER_BY_64 void unpack_by_64(std::byte* to, const std::byte* from, Count count
     to += 2 * sizeof(__m512i);
     from += sizeof(__m512i);
   }
-  unpack_each<bytes>(to, from, count);
+  move_each<bytes, 2 * bytes, bytes>(to, from, count);
 }
 
 #undef HAWSER_BY_64
@@ -115,7 +104,7 @@ void pack_every_second(std::byte* to, const std::byte* from, Count count) {
 #if defined(__x86_64__)
   if (base::has_quick_vectors_of_64()) return pack_by_64<bytes>(to, from, count);
 #endif
-  pack_each<bytes>(to, from, count);
+  move_each<bytes, bytes, 2 * bytes>(to, from, count);
 }
 
 template <std::size_t bytes>
@@ -123,7 +112,7 @@ void unpack_every_second(std::byte* to, const std::byte* from, Count count) {
 #if defined(__x86_64__)
   if (base::has_quick_vectors_of_64()) return unpack_by_64<bytes>(to, from, count);
 #endif
-  unpack_each<bytes>(to, from, count);
+  move_each<bytes, 2 * bytes, bytes>(to, from, count);
 }
 
 template void pack_every_second<1>(std::byte*, const std::byte*, Count);
