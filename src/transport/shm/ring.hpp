@@ -145,6 +145,7 @@ class RingSender {
     bulk_.area.set_tail(reserved_ends_.in_bulk);
     long_.area.set_tail(reserved_ends_.in_long);
     ends_[position_ & (shape_.line_count - 1)] = reserved_ends_;
+    if (reserved_type_ == FrameType::cell_data && is_named_late()) name_cell();
     line().control.store(
         ring_control::make(reserved_type_, reserved_phase_, reserved_bytes_, position_),
         std::memory_order_release);
@@ -166,6 +167,7 @@ class RingSender {
   /// line that is not needed yet is in the way of those that are.
   static constexpr std::uint64_t lines_ahead = 2;
   static constexpr std::uint32_t in_a_row_min = 4;
+  static constexpr std::size_t named_late_bytes_min = 12 * 1024;
 
   struct Used {
     RingArea area;
@@ -193,10 +195,15 @@ class RingSender {
     reserved_type_ = FrameType::cell_data;
     if (cells_.home_of_front() == Cells::Home::ours) past_own_cell_ = position_ + 1;
     std::byte* const cell = cells_.front();
-    const CellName name = cells_.pass_front();
-    std::memcpy(line().frame, &name, sizeof(name));
+    reserved_cell_ = cells_.pass_front();
+    if (!is_named_late()) name_cell();
     return cell;
   }
+  void name_cell() { std::memcpy(line().frame, &reserved_cell_, sizeof(reserved_cell_)); }
+  /// While a short frame is written, the line has time to come. But then the receiver, which looks
+  /// at it, takes it back before a longer one is there; and until it has come, what is written
+  /// behind it waits.
+  [[nodiscard]] bool is_named_late() const { return reserved_bytes_ >= named_late_bytes_min; }
   [[gnu::noinline]] std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t bytes) {
     const std::uint64_t start = used.area.place(bytes);
     const std::uint64_t wanted_end = start + RingArea::rounded(bytes);
@@ -240,8 +247,9 @@ class RingSender {
   std::size_t reserved_bytes_ = 0;
   std::size_t reserved_phase_ = 0;
   FrameType reserved_type_ = FrameType::data;
-  Ends reserved_ends_{};    // the areas' tails once the reserved frame is committed
-  std::vector<Ends> ends_;  // per line: after its frame
+  CellName reserved_cell_ = 0;  // of cell_data
+  Ends reserved_ends_{};        // the areas' tails once the reserved frame is committed
+  std::vector<Ends> ends_;      // per line: after its frame
   Cells& cells_;
   std::byte* cells_memory_;
   std::uint64_t past_own_cell_ = 0;  // behind the last line with a cell of our segment
