@@ -14,10 +14,12 @@
 // Nothing that the peer says is trusted: a cell that there is not, or that we have, is refused.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/assert.hpp"
@@ -30,6 +32,8 @@ inline constexpr std::size_t cell_frame_bytes_min = 512;
 /// 32 KiB of data and their headers, wherever in a cache line they begin.
 inline constexpr std::size_t cell_bytes = 32768 + 256;
 inline constexpr std::uint32_t cells_max = 1024;  // in a pool
+/// Such as the parts of a long message.
+inline constexpr std::size_t long_cell_frame_bytes = 12 * 1024;
 
 /// How a frame names its cell:
 ///
@@ -49,12 +53,14 @@ class Cells {
   void open(Home home, std::byte* memory, std::uint32_t count) {
     Pool& pool = pool_of(home);
     pool = {memory, count, true, std::vector<bool>(count, false)};
+    row_ = 0;
     if (home == Home::theirs)
       for (std::uint32_t number = count; number-- > 0;) take(pool, {home, number});
   }
   /// The pool is nobody's any more. What was sent before can be read still.
   void close(Home home) {
     pool_of(home).is_open = false;
+    row_ = 0;
     std::erase_if(held_, [&](const Cell& cell) { return cell.home == home; });
   }
 
@@ -63,18 +69,21 @@ class Cells {
   [[nodiscard]] bool are_all_away() const {
     return held_.empty() && (pools_[0].is_open || pools_[1].is_open);
   }
-  /// The one that came last, of those that we have.
-  [[nodiscard]] std::byte* front() const {
-    const Cell& cell = held_.back();
-    return pools_[place(cell.home)].at(cell.number);
-  }
-  [[nodiscard]] Home home_of_front() const { return held_.back().home; }
-  /// front() goes to the peer, with a frame that names it so.
-  CellName pass_front() {
-    const Cell cell = held_.back();
-    held_.pop_back();
-    pool_of(cell.home).is_held[cell.number] = false;
-    return (cell.home == Home::theirs ? receivers_bit : 0) | cell.number;
+  struct Passed {
+    std::byte* memory;
+    CellName name;  // as the frame says it
+    Home home;
+  };
+  /// One goes to the peer, with the frame of BYTES that is written into it. What long frames have
+  /// brought since we passed one last goes back with such frames in the order in which it came: a
+  /// long message lies in a row then, and the processor that reads it fetches ahead. Else it is the
+  /// one that came last.
+  Passed pass(std::size_t bytes) {
+    const Cell cell = bytes < long_cell_frame_bytes ? last() : next_of_row();
+    Pool& pool = pool_of(cell.home);
+    pool.is_held[cell.number] = false;
+    return {pool.at(cell.number), (cell.home == Home::theirs ? receivers_bit : 0) | cell.number,
+            cell.home};
   }
 
   /// A frame of BYTES that begins PHASE bytes behind the start of the cell that the peer calls
@@ -87,11 +96,17 @@ class Cells {
       return {};
     return {pool.at(cell.number) + phase, bytes};
   }
-  /// The frame in NAME, which look_into() found, has been read: the cell is ours now.
-  void take(CellName name) {
+  /// The frame of BYTES in NAME, which look_into() found, has been read: the cell is ours now.
+  void take(CellName name, std::size_t bytes) {
     const Cell cell = cell_of(name);
     Pool& pool = pool_of(cell.home);
-    if (pool.is_open) take(pool, cell);
+    if (!pool.is_open) return;
+    take(pool, cell);
+    if (bytes < long_cell_frame_bytes) {
+      row_ = 0;
+    } else {
+      row_ = std::exchange(is_row_under_way_, false) ? 1 : row_ + 1;
+    }
   }
 
  private:
@@ -115,6 +130,21 @@ class Cells {
     return {(name & receivers_bit) != 0 ? Home::ours : Home::theirs, name & ~receivers_bit};
   }
   Pool& pool_of(Home home) { return pools_[place(home)]; }
+  Cell last() {
+    const Cell cell = held_.back();
+    held_.pop_back();
+    row_ = 0;
+    return cell;
+  }
+  [[gnu::noinline]] Cell next_of_row() {
+    if (row_ == 0) return last();
+    const auto next = held_.end() - static_cast<std::ptrdiff_t>(row_);
+    const Cell cell = *next;
+    held_.erase(next);
+    --row_;
+    is_row_under_way_ = true;
+    return cell;
+  }
   void take(Pool& pool, Cell cell) {
     pool.is_held[cell.number] = true;
     held_.push_back(cell);
@@ -122,6 +152,8 @@ class Cells {
 
   std::array<Pool, 2> pools_;
   std::vector<Cell> held_;  // the one that came last at the end
+  std::size_t row_ = 0;     // of them, at the end: what came by long frames, one after the other
+  bool is_row_under_way_ = false;  // its first ones have been passed
 };
 
 }  // namespace hawser::transport::shm

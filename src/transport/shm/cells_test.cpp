@@ -13,15 +13,14 @@ struct Pair {
     a.open(Cells::Home::theirs, memory.data(), count);
     b.open(Cells::Home::ours, memory.data(), count);
   }
-  /// FROM passes its first cell to TO; where that is.
-  static const std::byte* pass(Cells& from, Cells& to) {
-    const std::byte* const cell = from.front();
-    const CellName name = from.pass_front();
-    const std::span<const std::byte> frame = to.look_into(name, 100, 8);
-    EXPECT_EQ(frame.data(), cell + 8);
-    EXPECT_EQ(frame.size(), 100U);
-    to.take(name);
-    return cell;
+  /// FROM passes its first cell to TO, with a frame of BYTES; where that is.
+  static const std::byte* pass(Cells& from, Cells& to, std::size_t bytes = long_cell_frame_bytes) {
+    const Cells::Passed cell = from.pass(bytes);
+    const std::span<const std::byte> frame = to.look_into(cell.name, bytes, 8);
+    EXPECT_EQ(frame.data(), cell.memory + 8);
+    EXPECT_EQ(frame.size(), bytes);
+    to.take(cell.name, bytes);
+    return cell.memory;
   }
 
   std::vector<std::byte> memory;
@@ -29,16 +28,42 @@ struct Pair {
   Cells b;
 };
 
-TEST(Cells, TheOneThatCameLastIsPassedFirst) {
+TEST(Cells, OfShortFramesTheOneThatCameLastIsPassedFirst) {
   Pair pair(3);
+  const std::byte* const first = Pair::pass(pair.a, pair.b, 100);
+  const std::byte* const second = Pair::pass(pair.a, pair.b, 100);
+  EXPECT_EQ(Pair::pass(pair.b, pair.a, 100), second);
+  EXPECT_EQ(Pair::pass(pair.a, pair.b, 100), second);
+  EXPECT_EQ(Pair::pass(pair.b, pair.a, 100), second);
+  EXPECT_EQ(Pair::pass(pair.b, pair.a, 100), first);
+}
+
+TEST(Cells, WhatLongFramesBroughtInARowGoesBackInItsOrder) {
+  Pair pair(4);
   EXPECT_FALSE(pair.b.has_any());
   const std::byte* const first = Pair::pass(pair.a, pair.b);
   const std::byte* const second = Pair::pass(pair.a, pair.b);
-  EXPECT_NE(first, second);
-  EXPECT_EQ(Pair::pass(pair.b, pair.a), second);
-  EXPECT_EQ(Pair::pass(pair.a, pair.b), second);
-  EXPECT_EQ(Pair::pass(pair.b, pair.a), second);
+  EXPECT_EQ(second, first + cell_bytes);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Pair::pass(pair.b, pair.a), first);
+    EXPECT_EQ(Pair::pass(pair.b, pair.a), second);
+    EXPECT_FALSE(pair.b.has_any());
+    EXPECT_EQ(Pair::pass(pair.a, pair.b), first);
+    EXPECT_EQ(Pair::pass(pair.a, pair.b), second);
+  }
+}
+
+// Else short messages would go round through all that a long one has left behind.
+TEST(Cells, AfterThatTheOneThatCameLastIsPassedFirst) {
+  Pair pair(3);
+  const std::byte* const first = Pair::pass(pair.a, pair.b);
+  const std::byte* const second = Pair::pass(pair.a, pair.b);
+  const std::byte* const third = Pair::pass(pair.a, pair.b);
   EXPECT_EQ(Pair::pass(pair.b, pair.a), first);
+  EXPECT_EQ(Pair::pass(pair.a, pair.b), first);
+  EXPECT_EQ(Pair::pass(pair.b, pair.a), first);
+  EXPECT_EQ(Pair::pass(pair.b, pair.a), third);
+  EXPECT_EQ(Pair::pass(pair.b, pair.a), second);
   EXPECT_FALSE(pair.b.has_any());
 }
 
@@ -65,31 +90,30 @@ TEST(Cells, EachHasOneHolderWhateverIsPassed) {
   }
   int held = 0;
   for (Cells* const cells : {&pair.a, &pair.b})
-    for (; cells->has_any(); ++held) cells->pass_front();
+    for (; cells->has_any(); ++held) cells->pass(100);
   EXPECT_EQ(held, 7);
 }
 
 TEST(Cells, APoolThatIsClosedCanBeReadButNotTaken) {
   Pair pair(2);
   Pair::pass(pair.a, pair.b);
-  const std::byte* const cell = pair.b.front();
-  const CellName under_way = pair.b.pass_front();
+  const Cells::Passed under_way = pair.b.pass(100);
   pair.a.close(Cells::Home::theirs);
   EXPECT_FALSE(pair.a.has_any());
-  EXPECT_EQ(pair.a.look_into(under_way, 10, 0).data(), cell);
-  pair.a.take(under_way);
+  EXPECT_EQ(pair.a.look_into(under_way.name, 10, 0).data(), under_way.memory);
+  pair.a.take(under_way.name, 10);
   EXPECT_FALSE(pair.a.has_any());
 }
 
 TEST(CellsUntrusted, NamesThatThereAreNotAreRefused) {
   Pair pair(2);
-  const CellName name = pair.a.pass_front();
+  const CellName name = pair.a.pass(100).name;
   EXPECT_FALSE(pair.b.look_into(name, cell_bytes, 0).empty());
   EXPECT_TRUE(pair.b.look_into(name, cell_bytes, 8).empty()) << "longer than a cell";
   EXPECT_TRUE(pair.b.look_into(name, ~std::size_t{0} / 2, 0).empty());
   EXPECT_TRUE(pair.b.look_into(name + 2, 8, 0).empty()) << "beyond the pool";
   EXPECT_TRUE(pair.b.look_into(name ^ (1U << 31), 8, 0).empty()) << "there is no such pool";
-  pair.b.take(name);
+  pair.b.take(name, 8);
   EXPECT_TRUE(pair.b.look_into(name, 8, 0).empty()) << "we have it";
 }
 

@@ -167,7 +167,6 @@ class RingSender {
   /// line that is not needed yet is in the way of those that are.
   static constexpr std::uint64_t lines_ahead = 2;
   static constexpr std::uint32_t in_a_row_min = 4;
-  static constexpr std::size_t named_late_bytes_min = 12 * 1024;
 
   struct Used {
     RingArea area;
@@ -193,17 +192,17 @@ class RingSender {
   /// The line says which one.
   std::byte* reserve_cell() {
     reserved_type_ = FrameType::cell_data;
-    if (cells_.home_of_front() == Cells::Home::ours) past_own_cell_ = position_ + 1;
-    std::byte* const cell = cells_.front();
-    reserved_cell_ = cells_.pass_front();
+    const Cells::Passed cell = cells_.pass(reserved_bytes_);
+    if (cell.home == Cells::Home::ours) past_own_cell_ = position_ + 1;
+    reserved_cell_ = cell.name;
     if (!is_named_late()) name_cell();
-    return cell;
+    return cell.memory;
   }
   void name_cell() { std::memcpy(line().frame, &reserved_cell_, sizeof(reserved_cell_)); }
   /// While a short frame is written, the line has time to come. But then the receiver, which looks
   /// at it, takes it back before a longer one is there; and until it has come, what is written
   /// behind it waits.
-  [[nodiscard]] bool is_named_late() const { return reserved_bytes_ >= named_late_bytes_min; }
+  [[nodiscard]] bool is_named_late() const { return reserved_bytes_ >= long_cell_frame_bytes; }
   [[gnu::noinline]] std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t bytes) {
     const std::uint64_t start = used.area.place(bytes);
     const std::uint64_t wanted_end = start + RingArea::rounded(bytes);
@@ -336,7 +335,7 @@ class RingReceiver {
   /// Of the front frame, which is not in its line. Whether the sender is to know how much is free.
   bool free_front_area() {
     if (front_area_ == &in_cell_) {
-      cells_.take(front_cell_);
+      cells_.take(front_cell_, front_cell_bytes_);
     } else {
       used_since_publish_ += front_end_ - front_area_->tail();
       front_area_->set_tail(front_end_);
@@ -350,6 +349,7 @@ class RingReceiver {
     std::memcpy(&front_cell_, line.frame, sizeof(front_cell_));
     const std::span<const std::byte> frame = cells_.look_into(front_cell_, bytes, phase);
     front_area_ = frame.empty() ? nullptr : &in_cell_;
+    front_cell_bytes_ = bytes;
     return frame;
   }
   std::span<const std::byte> look_into(RingArea& area, std::size_t bytes, std::size_t phase) {
@@ -384,8 +384,9 @@ class RingReceiver {
   bool has_published_ = false;
   Cells& cells_;
   std::byte* cells_memory_;
-  RingArea in_cell_{nullptr, 0};  // stands for the cells as front_area_
-  CellName front_cell_ = 0;       // which one it is then
+  RingArea in_cell_{nullptr, 0};      // stands for the cells as front_area_
+  CellName front_cell_ = 0;           // which one it is then,
+  std::size_t front_cell_bytes_ = 0;  // and what is in it
 };
 
 }  // namespace hawser::transport::shm
