@@ -86,7 +86,8 @@ TEST(Cells, EachHasOneHolderWhateverIsPassed) {
   for (int i = 0; i < 1000; ++i) {
     const bool from_a = random() % 2 == 0;
     Cells& from = from_a ? pair.a : pair.b;
-    if (from.has_any()) Pair::pass(from, from_a ? pair.b : pair.a);
+    const std::size_t bytes = random() % 3 == 0 ? 100 : long_cell_frame_bytes;
+    if (from.has_any()) Pair::pass(from, from_a ? pair.b : pair.a, bytes);
   }
   int held = 0;
   for (Cells* const cells : {&pair.a, &pair.b})
