@@ -33,7 +33,7 @@ inline constexpr std::size_t cell_frame_bytes_min = 512;
 inline constexpr std::size_t cell_bytes = 32768 + 256;
 inline constexpr std::uint32_t cells_max = 1024;  // in a pool
 /// Such as the parts of a long message.
-inline constexpr std::size_t long_cell_frame_bytes = 12 * 1024;
+inline constexpr std::size_t long_cell_frame_bytes = std::size_t{12} * 1024;
 
 /// How a frame names its cell:
 ///
