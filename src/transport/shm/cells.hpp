@@ -14,7 +14,6 @@
 // Nothing that the peer says is trusted: a cell that there is not, or that we have, is refused.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -79,7 +78,8 @@ class Cells {
   /// long message lies in a row then, and the processor that reads it fetches ahead. Else it is the
   /// one that came last.
   Passed pass(std::size_t bytes) {
-    const Cell cell = bytes < long_cell_frame_bytes ? last() : next_of_row();
+    const bool is_in_row = row_ > 0 && bytes >= long_cell_frame_bytes;
+    const Cell cell = is_in_row ? next_of_row() : last();
     Pool& pool = pool_of(cell.home);
     pool.is_held[cell.number] = false;
     return {pool.at(cell.number), (cell.home == Home::theirs ? receivers_bit : 0) | cell.number,
@@ -137,7 +137,6 @@ class Cells {
     return cell;
   }
   [[gnu::noinline]] Cell next_of_row() {
-    if (row_ == 0) return last();
     const auto next = held_.end() - static_cast<std::ptrdiff_t>(row_);
     const Cell cell = *next;
     held_.erase(next);
