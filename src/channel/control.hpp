@@ -5,7 +5,7 @@
 //    0                   1                   2                   3
 //    0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //   +---------------------------------------------------------------+
-//   | expected: every frame before this number has been delivered   |
+//   | expected: every frame before this number has arrived          |
 //   +---------------------------------------------------------------+
 //   | window: frames from there on that may be on their way         |
 //   +---------------------------------------------------------------+

@@ -229,7 +229,7 @@ bool Endpoint::send_acknowledgement() {
   const std::uint32_t window = receive_window();
   assurance_->acknowledger.follow(window);
   const delivery::Acknowledgement acknowledgement{
-      .expected = reorder_.expected(), .window = window, .early = reorder_.early_bits()};
+      .expected = reorder_.missing(), .window = window, .early = reorder_.early_bits()};
   const auto body = std::as_bytes(std::span(&acknowledgement, 1));
   if (!rails_ || assurance_->heard_by == 0)
     return send_unnumbered(ControlClass::acknowledgement, body);

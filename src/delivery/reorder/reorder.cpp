@@ -23,12 +23,19 @@ ReorderBuffer::Verdict ReorderBuffer::keep(std::uint32_t sequence,
   return Verdict::early;
 }
 
+std::uint32_t ReorderBuffer::missing() const {
+  std::uint32_t first = expected_;
+  if (early_ == nullptr) return first;
+  while (early_->contains(first)) ++first;
+  return first;
+}
+
 std::uint64_t ReorderBuffer::early_bits() const {
   std::uint64_t bits = 0;
   if (early_ == nullptr) return bits;
+  const std::uint32_t first = missing();
   for (const auto& [sequence, frame] : *early_)
-    if (const std::uint32_t bit = sequence - expected_ - 1; bit < 64)
-      bits |= std::uint64_t{1} << bit;
+    if (const std::uint32_t bit = sequence - first - 1; bit < 64) bits |= std::uint64_t{1} << bit;
   return bits;
 }
 

@@ -59,7 +59,9 @@ class ReorderBuffer {
   /// Gives up what came early: the peer is gone, and what is missing will not come.
   void clear();
   [[nodiscard]] std::uint32_t expected() const { return expected_; }
-  /// Bit i: the frame expected() + 1 + i is kept.
+  /// The first frame that has not come: beyond expected() while take_next() has more to give.
+  [[nodiscard]] std::uint32_t missing() const;
+  /// Bit i: the frame missing() + 1 + i is kept.
   [[nodiscard]] std::uint64_t early_bits() const;
 
  private:

@@ -100,6 +100,20 @@ TEST_F(Reorder, AGapHoldsUpWhatIsBehindIt) {
   EXPECT_EQ(delivered, (Sequences{0, 1, 2, 3}));
 }
 
+/// Somebody may be told while what was behind the gap is still to be delivered.
+TEST_F(Reorder, WhatHasComeCountsBeforeItIsTaken) {
+  for (const std::uint32_t early : {1U, 2U, 4U}) feed(early);
+  EXPECT_EQ(buffer.missing(), 0U);
+  EXPECT_EQ(buffer.early_bits(), 0b1011U);
+  EXPECT_EQ(buffer.accept(0, frame_of(0)), Verdict::in_order);
+  EXPECT_EQ(buffer.expected(), 1U);
+  EXPECT_EQ(buffer.missing(), 3U);
+  EXPECT_EQ(buffer.early_bits(), 0b1U);
+  while (buffer.take_next()) {
+  }
+  EXPECT_EQ(buffer.expected(), buffer.missing());
+}
+
 TEST_F(Reorder, DuplicatesAreRefused) {
   EXPECT_EQ(feed(0), Verdict::in_order);
   EXPECT_EQ(feed(0), Verdict::refused);

@@ -60,7 +60,7 @@ template <class Left>
 void SendWindow::mark_lost(Left&& has_left) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
-    if (!has_left(entry.frame) || entry.frame.frame == nullptr || entry.has_arrived) continue;
+    if (!has_left(entry.frame) || entry.frame.frame == nullptr) continue;
     entry.frame.may_be_lost = true;
     entry.is_due = true;
     has_due_ = true;

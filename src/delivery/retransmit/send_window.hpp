@@ -117,9 +117,11 @@ class SendWindow {
   template <class Left>
   void mark_lost(Left&& has_left);
   [[nodiscard]] std::uint64_t timeout_ns() const;
+  /// Its owner has it back: who sends it again all the same asks for an acknowledgement.
   template <class Released>
   static void arrive(Entry& entry, Released&& released) {
-    if (!entry.has_arrived && entry.frame.frame != nullptr) released(entry.frame);
+    if (entry.frame.frame != nullptr) released(entry.frame);
+    entry.frame.frame = nullptr;
     entry.has_arrived = true;
     entry.is_due = false;
   }
@@ -127,7 +129,7 @@ class SendWindow {
   const Settings& settings_;
   std::uint32_t window_;
   std::uint32_t first_;                // the number of the oldest entry
-  base::GrowingQueue<Entry> entries_;  // by ascending number; the first has not arrived
+  base::GrowingQueue<Entry> entries_;  // by ascending number
   bool has_due_ = false;
   std::uint32_t unanswered_ = 0;
   std::uint64_t waiting_since_ns_ = 0;  // the oldest left, or was sent again, or an answer came

@@ -39,6 +39,7 @@ class Window : public ::testing::Test {
     std::vector<std::uint32_t> again;
     window.on_time(now, [&](const SentFrame& frame) {
       if (!has_room) return false;
+      EXPECT_TRUE(frame.frame == nullptr || !std::ranges::count(released, frame.sequence));
       again.push_back(frame.sequence);
       return true;
     });
@@ -167,6 +168,21 @@ TEST_F(Window, OfAReliableChannelThePeerIsAskedOnly) {
   acknowledge({.expected = 2, .window = 4}, 21 * ms);
   EXPECT_EQ(released, Sequences());
   EXPECT_TRUE(window.is_empty());
+}
+
+/// What has arrived ahead of its turn may be the oldest, if the peer says less than it knows.
+TEST_F(Window, WhatWasReleasedIsNotSentAgain) {
+  for (int i = 0; i < 3; ++i) send(0);
+  acknowledge({.expected = 0, .window = 4, .early = 1}, 1);
+  acknowledge({.expected = 1, .window = 4, .early = 0}, 2);
+  EXPECT_EQ(released, (Sequences{1, 0}));
+  window.on_damaged(0);
+  EXPECT_EQ(due(3), Sequences{1}) << "the peer is asked";
+  EXPECT_EQ(due(200 * ms), Sequences{1});
+  window.on_broken(0, 0);
+  EXPECT_EQ(due(200 * ms), Sequences{2});
+  acknowledge({.expected = 3, .window = 4}, 200 * ms);
+  EXPECT_EQ(released, (Sequences{1, 0, 2}));
 }
 
 TEST_F(Window, OldAndImpossibleAcknowledgementsChangeNothing) {
