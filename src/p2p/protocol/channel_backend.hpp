@@ -222,6 +222,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
     ledger_.refund(memory::Account::unexpected, message->kept_bytes());
     stored_messages_.give_back(std::move(message));
   }
+  /// The same with one whose stream may still be coming in.
+  void discard(std::unique_ptr<StoredMessage> message);
   void drop_stored(StoredMessage& message);
   void give_up(ReceiveRequest& posted, base::Error error);
   void forget_stream(const StoredMessage& message);

@@ -41,7 +41,7 @@ class ChannelBackend::ProbedMessage final : public Message {
 
  private:
   ~ProbedMessage() override {
-    if (stored_) backend_.forget_stream(*stored_);
+    if (stored_) backend_.discard(std::move(stored_));
   }
   ChannelBackend& backend_;
   std::unique_ptr<StoredMessage> stored_;

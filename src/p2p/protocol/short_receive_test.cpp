@@ -1,4 +1,5 @@
-// What a receive takes past progress() from a ring, and what progress() leaves there.
+// What a receive takes past progress() from a ring, what progress() leaves there, and what becomes
+// of a message that came before its receive.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -114,6 +115,25 @@ TEST_F(ShortReceive, AMessageThatIsDearToKeepEndsTheTurn) {
   const Ref<Request> posted = receive_posted();
   EXPECT_FALSE(arrive(data.size())) << "somebody has asked for it";
   EXPECT_TRUE(kept[0]->is_complete() && kept[1]->is_complete() && posted->is_complete());
+}
+
+TEST_F(ShortReceive, AProbedMessageIsChargedUntilItIsReceivedOrItsHandleGone) {
+  const auto unexpected_bytes = [&] {
+    return b.end.ledger.current_bytes(memory::Account::unexpected);
+  };
+  ASSERT_EQ(unexpected_bytes(), 0);
+  for (const bool is_received : {true, false}) {
+    send(1);
+    b.backend.progress();
+    auto probed = b.backend.improbe(b.envelope());
+    ASSERT_TRUE(probed.ok() && *probed);
+    EXPECT_GT(unexpected_bytes(), 0);
+    if (is_received)
+      EXPECT_TRUE((*b.backend.imrecv({&received, 1, &mpi_int}, *std::move(probed)))->is_complete());
+    else
+      *probed = Ref<Message>();
+    EXPECT_EQ(unexpected_bytes(), 0);
+  }
 }
 
 }  // namespace

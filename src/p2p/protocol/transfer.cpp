@@ -34,9 +34,11 @@ ChannelBackend::~ChannelBackend() {
   while (match_.unexpected_count() > 0) drop_stored(static_cast<StoredMessage&>(*match_.oldest()));
 }
 
-void ChannelBackend::drop_stored(StoredMessage& message) {
-  forget_stream(message);
-  recycle(take_out(message));
+void ChannelBackend::drop_stored(StoredMessage& message) { discard(take_out(message)); }
+
+void ChannelBackend::discard(std::unique_ptr<StoredMessage> message) {
+  forget_stream(*message);
+  recycle(std::move(message));
 }
 
 void ChannelBackend::set_threaded(bool threaded) {
