@@ -44,6 +44,7 @@ NetworkSettings NetworkSettings::draw(Random& random) {
   settings.crossing_refused_one_in = random.one_in(2) ? 0 : random.between<std::uint64_t>(2, 20);
   if (settings.has_datagrams && random.one_in(2))
     settings.rails = random.between<std::uint8_t>(2, 3);
+  settings.sends_once_along = random.one_in(3);
   return settings;
 }
 

@@ -64,6 +64,7 @@ struct NetworkSettings {
   bool has_datagrams = false;                    // processes share ud_send instead of shared_queue
   std::uint64_t datagram_lost_one_in = 0;
   std::uint64_t datagram_repeated_one_in = 0;
+  bool sends_once_along = false;               // as over TCP
   std::size_t connection_slots = 1;            // each way
   std::size_t fast_path_frame_bytes_max = 0;   // at most as long as a datagram
   std::uint64_t connection_broken_one_in = 0;  // sends that the connection does not survive

@@ -45,6 +45,9 @@ class SimLink final : public transport::Link {
   void abandon() override;
   [[nodiscard]] bool may_lose_frames() const override;
   bool send_once(ChannelKind kind, std::span<const std::byte> frame) override;
+  [[nodiscard]] bool sends_once_along() const override {
+    return network_.settings().sends_once_along;
+  }
   Resent resend(ChannelKind kind, std::byte* frame, std::size_t bytes,
                 bool may_be_damaged) override;
   [[nodiscard]] bool is_under_way(std::byte* frame) const override;
