@@ -9,6 +9,9 @@ find_package(fmt REQUIRED)
 add_library(hawser_flags INTERFACE)
 target_compile_options(hawser_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wnon-virtual-dtor -Wold-style-cast -Werror -fno-strict-aliasing)
+# Else a message of 8 bytes takes 63 to 74 ns between cores that share a cache, with the same
+# instructions, as other code grows and shifts the few functions that it passes (docs/decisions/0031).
+target_compile_options(hawser_flags INTERFACE -falign-functions=64)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # False alarms of GCC 12 once it inlines: reads behind a checked std::optional (its PR 80635)
   # and overlaps in std::string (its PR 105651).
