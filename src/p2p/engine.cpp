@@ -1,6 +1,7 @@
 #include "p2p/engine.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 
@@ -17,6 +18,37 @@ Status proc_null_status() {
   status.source = proc_null;
   return status;
 }
+
+/// Asks for the lines that a message will be stored to, in their order: who waits for one has
+/// nothing else to do, and would wait for each that no cache holds once the message is there. As
+/// far as a long frame goes (out of cache, near and far: 1 KiB -31 and -13 %, 4 KiB -34 and -13 %,
+/// 32 KiB -20 and -12 %; in a cache, or of a buffer that is much too long, as without).
+class LinesAhead {
+ public:
+  /// Those behind the first of BUFFER, unless its type leaves gaps.
+  explicit LinesAhead(const Buffer& buffer)
+      : next_(reinterpret_cast<std::uintptr_t>(first_byte(buffer.data, *buffer.type)) + line_bytes),
+        left_bytes_(buffer.type->is_dense() ? std::min(bytes_of(buffer), bytes_max) - line_bytes
+                                            : 0) {}
+  /// Asks for two, if there are any left. With four the next look has to wait for them; unrolled,
+  /// 4 KiB far gained 3 % only, as if the processor dropped some.
+  void ask() {
+    if (left_bytes_ <= 0) return;
+#pragma GCC unroll 1
+    for (int line = 0; line < 2; ++line) {
+      platform::prefetch_for_write(reinterpret_cast<const void*>(next_));
+      next_ += line_bytes;
+      left_bytes_ -= line_bytes;
+    }
+  }
+
+ private:
+  static constexpr Count bytes_max = Count{32} * 1024;
+  static constexpr Count line_bytes = 64;
+
+  std::uintptr_t next_;
+  Count left_bytes_;
+};
 
 /// The communicator that says so may be revoked; a null message has none.
 Result<void> check_proc_null(const Envelope& envelope) {
@@ -152,10 +184,15 @@ bool Engine::receives_at_once(const Buffer& buffer, const Envelope& envelope, St
   platform::prefetch_for_write(place);
   if (!pauses) platform::prefetch_for_write(place + bytes_of(buffer) - 1);
   const int looks_wanted = policy.oversubscribed || policy.sleeps_at_once ? 1 : looks_max;
+  LinesAhead lines(buffer);
   for (int looks = 1; looks <= looks_wanted; ++looks) {
     const Taken taken = backend_.try_recv(buffer, envelope, status);
     if (taken != Taken::nothing) return taken == Taken::message;
-    if (pauses && looks > looks_without_pause) waiter_.relax();
+    if (!pauses) {
+      lines.ask();
+    } else if (looks > looks_without_pause) {
+      waiter_.relax();
+    }
   }
   return false;
 }
