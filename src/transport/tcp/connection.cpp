@@ -283,7 +283,9 @@ bool Connection::tell() {
     } else if (record.type == RecordType::refused) {
       end_refused();
     } else {
+      is_telling_ = true;
       owner_.on_record(*this, record.type, record.body);
+      is_telling_ = false;
     }
   }
   is_unread_ = true;
@@ -291,9 +293,9 @@ bool Connection::tell() {
   return true;
 }
 
-/// Unless more is likely to come at once.
+/// Unless more is likely to come at once, or the last record is still being read.
 void Connection::give_memory_back() {
-  if (staging_ == nullptr || !reader_.is_empty() || !is_watched_) return;
+  if (staging_ == nullptr || !reader_.is_empty() || !is_watched_ || is_telling_) return;
   reader_.forget_memory();
   services_.staging.give_back(std::exchange(staging_, nullptr));
 }

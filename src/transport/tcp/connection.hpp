@@ -194,8 +194,9 @@ class Connection final : public Polled {
   std::size_t rest_bytes_ = 0;       // of the data that is coming in, to the first of them
   bool is_blocked_ = false;          // the socket is full
   bool is_watched_ = true;
-  bool is_unsent_ = false;  // in the services' list
-  bool is_unread_ = false;  // likewise
+  bool is_unsent_ = false;   // in the services' list
+  bool is_unread_ = false;   // likewise
+  bool is_telling_ = false;  // of a record, which is in the memory that things are read to
   bool has_failed_ = false;
   bool is_garbled_ = false;  // what came makes no sense
   std::string failure_;
