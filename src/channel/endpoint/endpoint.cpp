@@ -228,8 +228,9 @@ std::uint32_t Endpoint::note_watched() {
 bool Endpoint::send_acknowledgement() {
   const std::uint32_t window = receive_window();
   assurance_->acknowledger.follow(window);
+  const auto [missing, early_bits] = reorder_.arrived();
   const delivery::Acknowledgement acknowledgement{
-      .expected = reorder_.missing(), .window = window, .early = reorder_.early_bits()};
+      .expected = missing, .window = window, .early = early_bits};
   const auto body = std::as_bytes(std::span(&acknowledgement, 1));
   if (!rails_ || assurance_->heard_by == 0)
     return send_unnumbered(ControlClass::acknowledgement, body);

@@ -23,20 +23,14 @@ ReorderBuffer::Verdict ReorderBuffer::keep(std::uint32_t sequence,
   return Verdict::early;
 }
 
-std::uint32_t ReorderBuffer::missing() const {
-  std::uint32_t first = expected_;
-  if (early_ == nullptr) return first;
-  while (early_->contains(first)) ++first;
-  return first;
-}
-
-std::uint64_t ReorderBuffer::early_bits() const {
-  std::uint64_t bits = 0;
-  if (early_ == nullptr) return bits;
-  const std::uint32_t first = missing();
+ReorderBuffer::Arrived ReorderBuffer::arrived() const {
+  Arrived arrived{.missing = expected_, .early_bits = 0};
+  if (early_ == nullptr) return arrived;
+  while (early_->contains(arrived.missing)) ++arrived.missing;
   for (const auto& [sequence, frame] : *early_)
-    if (const std::uint32_t bit = sequence - first - 1; bit < 64) bits |= std::uint64_t{1} << bit;
-  return bits;
+    if (const std::uint32_t bit = sequence - arrived.missing - 1; bit < 64)
+      arrived.early_bits |= std::uint64_t{1} << bit;
+  return arrived;
 }
 
 std::optional<std::vector<std::byte>> ReorderBuffer::take_next() {

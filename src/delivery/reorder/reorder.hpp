@@ -59,10 +59,13 @@ class ReorderBuffer {
   /// Gives up what came early: the peer is gone, and what is missing will not come.
   void clear();
   [[nodiscard]] std::uint32_t expected() const { return expected_; }
-  /// The first frame that has not come: beyond expected() while take_next() has more to give.
-  [[nodiscard]] std::uint32_t missing() const;
-  /// Bit i: the frame missing() + 1 + i is kept.
-  [[nodiscard]] std::uint64_t early_bits() const;
+  /// What has come, whether it was taken or not.
+  struct Arrived {
+    std::uint32_t missing;     // the first frame that has not: beyond expected() while take_next()
+                               // has more to give
+    std::uint64_t early_bits;  // bit i: the frame missing + 1 + i is kept
+  };
+  [[nodiscard]] Arrived arrived() const;
 
  private:
   using Frames = std::map<std::uint32_t, std::vector<std::byte>>;

@@ -64,7 +64,7 @@ TEST_F(Reorder, WhatIsGivenUpIsNotKept) {
   buffer.clear();
   EXPECT_EQ(charged(), 0);
   EXPECT_FALSE(buffer.has_early());
-  EXPECT_EQ(buffer.early_bits(), 0U);
+  EXPECT_EQ(buffer.arrived().early_bits, 0U);
   EXPECT_EQ(feed(0), Verdict::in_order);
   EXPECT_EQ(delivered, Sequences{0});
 }
@@ -103,15 +103,15 @@ TEST_F(Reorder, AGapHoldsUpWhatIsBehindIt) {
 /// Somebody may be told while what was behind the gap is still to be delivered.
 TEST_F(Reorder, WhatHasComeCountsBeforeItIsTaken) {
   for (const std::uint32_t early : {1U, 2U, 4U}) feed(early);
-  EXPECT_EQ(buffer.missing(), 0U);
-  EXPECT_EQ(buffer.early_bits(), 0b1011U);
+  EXPECT_EQ(buffer.arrived().missing, 0U);
+  EXPECT_EQ(buffer.arrived().early_bits, 0b1011U);
   EXPECT_EQ(buffer.accept(0, frame_of(0)), Verdict::in_order);
   EXPECT_EQ(buffer.expected(), 1U);
-  EXPECT_EQ(buffer.missing(), 3U);
-  EXPECT_EQ(buffer.early_bits(), 0b1U);
+  EXPECT_EQ(buffer.arrived().missing, 3U);
+  EXPECT_EQ(buffer.arrived().early_bits, 0b1U);
   while (buffer.take_next()) {
   }
-  EXPECT_EQ(buffer.expected(), buffer.missing());
+  EXPECT_EQ(buffer.expected(), buffer.arrived().missing);
 }
 
 TEST_F(Reorder, DuplicatesAreRefused) {
