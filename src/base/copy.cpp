@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "base/cache_line.hpp"
 #include "base/sanitizers.hpp"
 #include "base/vectors.hpp"
 
@@ -15,7 +16,7 @@ namespace hawser::base {
 
 namespace {
 
-constexpr std::size_t line_bytes = 64;
+constexpr std::size_t line_bytes = cache_line_bytes;
 
 /// Up to the first byte of a whole BLOCK from TO on.
 std::size_t bytes_to_block(const std::byte* to, std::size_t block) {

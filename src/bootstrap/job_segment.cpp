@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/assert.hpp"
+#include "base/cache_line.hpp"
 
 namespace hawser::bootstrap {
 
@@ -18,12 +19,10 @@ struct Layout {
   std::size_t bytes;
 };
 
-constexpr std::size_t cache_line_bytes = 64;
-
 /// SIZE and HOST_BYTES are bounded by the callers, so that no sum overflows.
 Layout layout_of(std::uint32_t size, std::size_t host_bytes) {
-  constexpr std::size_t entries_offset =
-      (sizeof(JobHeader) + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+  constexpr std::size_t entries_offset = (sizeof(JobHeader) + base::cache_line_bytes - 1) /
+                                         base::cache_line_bytes * base::cache_line_bytes;
   const std::size_t host_offset =
       platform::round_to_pages(entries_offset + std::size_t{size} * sizeof(ProcessEntry));
   return {entries_offset, host_offset, host_offset + platform::round_to_pages(host_bytes)};

@@ -71,6 +71,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cache_line.hpp"
 #include "hostmem/core_turns.hpp"
 #include "hostmem/wake.hpp"
 #include "platform/file.hpp"
@@ -119,21 +120,21 @@ struct BoardHeader {
   std::uint32_t long_bytes;
   std::uint32_t exchange_bytes;
   /// Members that wait until they may begin; one too many for each that has died while it did.
-  alignas(64) std::atomic<std::uint32_t> place_waiters;
+  alignas(base::cache_line_bytes) std::atomic<std::uint32_t> place_waiters;
 };
 static_assert(sizeof(BoardHeader) == 128);
 
-struct alignas(64) StepCount {
+struct alignas(base::cache_line_bytes) StepCount {
   std::atomic<std::uint64_t> arrivals;  // of all steps that used this place so far
 };
 
 /// The latest step to which a member has come.
-struct alignas(64) Progress {
+struct alignas(base::cache_line_bytes) Progress {
   std::atomic<std::uint64_t> step;
 };
 
 /// Of the member that is waited for by a member that collects: its number + 1; 0: none.
-struct alignas(64) Collector {
+struct alignas(base::cache_line_bytes) Collector {
   std::atomic<std::uint32_t> awaited;
 };
 

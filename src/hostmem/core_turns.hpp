@@ -21,13 +21,15 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/cache_line.hpp"
+
 namespace hawser::hostmem {
 
 class CoreTurns {
  public:
   static constexpr std::uint32_t cores_max = 64;
 
-  struct alignas(64) Core {
+  struct alignas(base::cache_line_bytes) Core {
     std::atomic<std::uint64_t> word;
   };
 

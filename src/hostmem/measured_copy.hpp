@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/cache_line.hpp"
 #include "base/copy.hpp"
 #include "platform/clock.hpp"
 
@@ -150,7 +151,6 @@ class MeasuredCopy {
 
  private:
   static constexpr std::array<std::size_t, 2> longer_bytes = {4096, 8192};
-  static constexpr std::size_t line_bytes = 64;
 
   void copy_measured(std::byte* to, const std::byte* from, std::size_t bytes) {
     CopyChoice& choice = choices_[kind_of(to, from, bytes)];
@@ -168,7 +168,7 @@ class MeasuredCopy {
         reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
     const std::size_t length =
         std::size_t{bytes >= longer_bytes[0]} + std::size_t{bytes >= longer_bytes[1]};
-    return 2 * length + (difference % line_bytes == 0 ? 1 : 0);
+    return 2 * length + (difference % base::cache_line_bytes == 0 ? 1 : 0);
   }
   /// Whether the line of PLACE has to come from memory.
   static bool is_cold(const std::byte* place) {

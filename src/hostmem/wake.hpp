@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/cache_line.hpp"
 #include "platform/futex.hpp"
 
 namespace hawser::hostmem {
@@ -48,7 +49,7 @@ inline void waker_fence(FencePayer payer) {
   }
 }
 
-struct alignas(64) WakeWord {
+struct alignas(base::cache_line_bytes) WakeWord {
   static constexpr std::uint32_t asleep = 1;
   static constexpr std::uint32_t one_wake_up = 2;
 
@@ -64,7 +65,7 @@ struct alignas(64) WakeWord {
   /// descriptors too; 0: it sleeps on the word alone.
   std::atomic<std::uint64_t> bell;
 };
-static_assert(sizeof(WakeWord) == 64);
+static_assert(sizeof(WakeWord) == base::cache_line_bytes);
 
 /// Bytes of a WakeArea for PROCESSES local processes.
 constexpr std::size_t wake_area_bytes(std::uint32_t processes) {

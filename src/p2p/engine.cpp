@@ -5,6 +5,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "base/cache_line.hpp"
 #include "platform/prefetch.hpp"
 #include "platform/thread.hpp"
 
@@ -44,7 +45,7 @@ class LinesAhead {
 
  private:
   static constexpr Count bytes_max = Count{32} * 1024;
-  static constexpr Count line_bytes = 64;
+  static constexpr Count line_bytes = base::cache_line_bytes;
 
   std::uintptr_t next_;
   Count left_bytes_;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/cache_line.hpp"
 #include "platform/clock.hpp"
 #include "platform/file.hpp"
 #include "platform/process.hpp"
@@ -17,7 +18,6 @@ namespace hawser::calls {
 
 namespace {
 
-constexpr std::size_t cache_line_bytes = 64;
 constexpr std::size_t alignment_bytes_max = std::size_t{1} << 30;
 
 /// The hint mpi_minimum_memory_alignment (MPI-5.0 §9.2), if it is a power of two; else a cache
@@ -30,7 +30,7 @@ std::size_t alignment_of(const core::Info* info) {
     }
   }
   const bool is_usable = std::has_single_bit(asked) && asked <= alignment_bytes_max;
-  return is_usable ? std::max(asked, cache_line_bytes) : cache_line_bytes;
+  return is_usable ? std::max(asked, base::cache_line_bytes) : base::cache_line_bytes;
 }
 
 }  // namespace

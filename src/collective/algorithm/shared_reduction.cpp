@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/cache_line.hpp"
 #include "collective/algorithm/items.hpp"
 #include "collective/algorithm/reduce_scatter.hpp"
 #include "collective/algorithm/shared.hpp"
@@ -42,7 +43,7 @@ struct Share {
   std::size_t begin, end;  // in bytes
 
   Share(const Team& team, int member, const Items& items, Count of) {
-    constexpr Count line_bytes = 64;
+    constexpr Count line_bytes = base::cache_line_bytes;
     const Count line = std::max<Count>(1, line_bytes / items.type.size());
     const Count each = ((of + team.size() - 1) / team.size() + line - 1) / line * line;
     const Count first = std::min(member * each, of);

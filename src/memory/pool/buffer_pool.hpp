@@ -18,6 +18,7 @@
 #include <memory>
 #include <span>
 
+#include "base/cache_line.hpp"
 #include "memory/ledger/ledger.hpp"
 #include "memory/registration/registrar.hpp"
 
@@ -35,7 +36,7 @@ class BufferPool {
   struct Slab;
 
  public:
-  static constexpr std::size_t alignment = 64;
+  static constexpr std::size_t alignment = base::cache_line_bytes;
 
   /// Stands before its data.
   class alignas(alignment) Buffer {

@@ -12,13 +12,14 @@
 #include <memory>
 #include <vector>
 
+#include "base/cache_line.hpp"
 #include "memory/ledger/ledger.hpp"
 
 namespace hawser::memory {
 
 class Slab {
  public:
-  static constexpr std::size_t alignment = 64;
+  static constexpr std::size_t alignment = base::cache_line_bytes;
   static constexpr std::size_t chunk_bytes_max = 2U << 20;
 
   Slab(Ledger& ledger, Account account, std::size_t object_bytes)

@@ -1,6 +1,7 @@
 // The sending half of ChannelBackend: choosing a protocol and starting it.
 #include <algorithm>
 
+#include "base/cache_line.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 #include "platform/prefetch.hpp"
 
@@ -21,10 +22,10 @@ void pack(const ConstBuffer& buffer, std::uint64_t offset, std::byte* out, std::
 /// shall stand in its cache lines as it does in the user's.
 std::size_t phase_of(const ConstBuffer& buffer, std::uint64_t offset, std::size_t overhead,
                      std::size_t bytes) {
-  constexpr std::size_t line_bytes = 64, unit_bytes = 8;
+  constexpr std::size_t unit_bytes = 8;
   if (bytes < base::long_copy_bytes || !buffer.type->is_dense()) return 0;
   const auto from = reinterpret_cast<std::uintptr_t>(first_byte(buffer.data, *buffer.type));
-  return (from + offset - overhead) % line_bytes / unit_bytes * unit_bytes;
+  return (from + offset - overhead) % base::cache_line_bytes / unit_bytes * unit_bytes;
 }
 
 wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes) {

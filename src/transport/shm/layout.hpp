@@ -16,9 +16,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cache_line.hpp"
+
 namespace hawser::transport::shm {
 
-inline constexpr std::size_t cache_line_bytes = 64;
+using base::cache_line_bytes;
 inline constexpr std::uint64_t segment_magic = 0x315f474553575348ULL;  // "HSWSEG_1"
 inline constexpr std::uint32_t segment_version = 5;
 

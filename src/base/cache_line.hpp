@@ -1,0 +1,11 @@
+// The size of a cache line, in bytes: on x86-64 always, elsewhere nearly always. Where a line is
+// longer, sharing costs more than it should; nothing goes wrong.
+#pragma once
+
+#include <cstddef>
+
+namespace hawser::base {
+
+inline constexpr std::size_t cache_line_bytes = 64;
+
+}  // namespace hawser::base
