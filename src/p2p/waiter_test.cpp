@@ -116,7 +116,7 @@ TEST_F(BriefSpin, IsTriedNowAndThenWhereItDoesNotPay) {
   constexpr int waits = 10'000;
   const std::uint64_t began = waiter_.time_ns;
   EXPECT_EQ(waits_that_spin(waits, never), 0) << "others have a turn in the end";
-  constexpr std::uint64_t others_ns = 8 * 100;
+  constexpr std::uint64_t others_ns = std::uint64_t{8} * 100;
   const std::uint64_t spun_ns = waiter_.time_ns - began - waits * others_ns;
   EXPECT_GE(spun_ns, brief_spin_ns * (waits / SpinRecord::trial_interval_max));
   EXPECT_LE(spun_ns, brief_spin_ns * 20);
