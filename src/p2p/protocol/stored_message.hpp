@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cache_line.hpp"
 #include "channel/endpoint/endpoint.hpp"
 #include "memory/ledger/ledger.hpp"
 #include "p2p/match/match_engine.hpp"
@@ -24,7 +25,7 @@
 
 namespace hawser::p2p {
 
-struct alignas(64) StoredMessage : UnexpectedMessage {
+struct alignas(base::cache_line_bytes) StoredMessage : UnexpectedMessage {
   channel::Endpoint* from = nullptr;
   wire::FrameClass frame_class = wire::FrameClass::eager;
 
@@ -66,7 +67,7 @@ struct alignas(64) StoredMessage : UnexpectedMessage {
 
  public:
   // From here on: what a short eager message does not touch.
-  alignas(64) wire::RendezvousHeader rendezvous;  // of one that is not eager
+  alignas(base::cache_line_bytes) wire::RendezvousHeader rendezvous;  // of one that is not eager
 
  private:
   std::vector<std::byte> long_;

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cache_line.hpp"
 #include "memory/ledger/ledger.hpp"
 #include "memory/pool/buffer_pool.hpp"
 #include "transport/tcp/wire.hpp"
@@ -48,7 +49,7 @@ class SendBuffers {
   explicit SendBuffers(memory::Ledger& ledger);
 
   /// In front of a frame, in the same buffer.
-  struct alignas(64) Note {
+  struct alignas(base::cache_line_bytes) Note {
     memory::BufferPool* pool;
     memory::BufferPool::Buffer* buffer;
     std::uint32_t* counted;        // the number in its link's share

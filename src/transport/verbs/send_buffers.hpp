@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cache_line.hpp"
 #include "memory/ledger/ledger.hpp"
 #include "memory/pool/buffer_pool.hpp"
 #include "transport/verbs/port_registrar.hpp"
@@ -31,7 +32,7 @@ class SendBuffers {
   SendBuffers(const Port& port, const Settings& settings, memory::Ledger& ledger);
 
   /// In front of a frame's datagram, in the same buffer.
-  struct alignas(64) Note {
+  struct alignas(base::cache_line_bytes) Note {
     memory::BufferPool* pool;
     memory::BufferPool::Buffer* buffer;
     std::uint32_t under_way = 0;   // sendings
