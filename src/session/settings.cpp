@@ -42,14 +42,14 @@ void register_shm(base::ParameterRegistry& registry, transport::shm::Settings& s
                 .max = 65536});
   registry.add(
       "shm.ring_long_bytes", &shm.ring_long_bytes,
-      {.sentence = "Room for frames of 4 KiB and more that a ring gets in addition once it has "
+      {.sentence = "Room for frames of 2 KiB and more that a ring gets in addition once it has "
                    "carried 256 KiB; best above the size of a core's own cache.",
        .unit = "bytes",
        .min = 65536,
        .max = 64 << 20});
   registry.add(
       "shm.ring_cells", &shm.ring_cells,
-      {.sentence = "Cells of 32 KiB that come with such room: who receives a long frame in "
+      {.sentence = "Cells of 32 KiB that come with such room: who receives a longer frame in "
                    "one answers in it, in memory that is in its cache.",
        .unit = "cells",
        .min = 0,

@@ -1,4 +1,4 @@
-// Cells: memory for longer frames that two processes pass to and fro.
+// Cells: memory for frames longer than a line that two processes pass to and fro.
 //
 // A frame in a cell gives the cell to its receiver, whose own next longer frame goes into it. In an
 // area of a ring (ring.hpp) a cache line travels twice for each frame: the receiver's core fetches
@@ -25,9 +25,6 @@
 
 namespace hawser::transport::shm {
 
-/// Shorter frames go into a ring's line or its bulk area: a cell would bring them little alone, and
-/// cost as much where many go both ways.
-inline constexpr std::size_t cell_frame_bytes_min = 512;
 /// 32 KiB of data and their headers, wherever in a cache line they begin.
 inline constexpr std::size_t cell_bytes = 32768 + 256;
 inline constexpr std::uint32_t cells_max = 1024;  // in a pool

@@ -32,7 +32,7 @@ bool ShmLink::wants_reading_first(ChannelKind kind) {
 // Inlined: it is part of the fast path of every send.
 [[gnu::always_inline]] inline std::byte* ShmLink::reserve_in_ring(std::size_t bytes,
                                                                   std::size_t phase) {
-  if (bytes >= cell_frame_bytes_min && !outgoing_->is_extended()) [[unlikely]]
+  if (bytes > line_frame_bytes && !outgoing_->is_extended()) [[unlikely]]
     count_longer_frame(bytes);
   std::byte* frame = outgoing_->reserve(bytes, phase);
   if (frame != nullptr || !want_room(outgoing_->room(), own_word_, waker_.payer())) return frame;

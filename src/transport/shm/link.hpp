@@ -134,7 +134,7 @@ class ShmLink final : public Link {
   std::optional<RingAnswer> answer_to_send;
 
  private:
-  /// Carried in frames of at least cell_frame_bytes_min, after which a ring is worth a long area
+  /// Carried in frames that are longer than a line, after which a ring is worth a long area
   /// and cells, or worth another question.
   static constexpr std::uint64_t longer_bytes_per_question = std::uint64_t{256} * 1024;
 

@@ -6,7 +6,7 @@
 //
 // The long area is for frames of at least long_frame_bytes. It is larger than a core's own cache on
 // purpose: a line that the receiver has read long ago is quicker to write again than one that is
-// still in its cache. With it come cells (cells.hpp) for frames of at least cell_frame_bytes_min,
+// still in its cache. With it come cells (cells.hpp) for all frames that are longer than a line,
 // which are used before the areas. Both come into being when there are many such frames.
 //
 // The sender writes a frame into the next line (or into the bulk area, contiguous, if it is longer)
@@ -34,7 +34,7 @@
 
 namespace hawser::transport::shm {
 
-inline constexpr std::size_t long_frame_bytes = 4096;
+inline constexpr std::size_t long_frame_bytes = 2048;
 /// 32 KiB of data and their headers: longer frames bring nothing, and let a receiver wait.
 inline constexpr std::size_t long_area_frame_bytes_max = 32768 + 128;
 
@@ -134,10 +134,11 @@ class RingSender {
     reserved_bytes_ = frame_bytes;
     reserved_phase_ = phase;
     reserved_type_ = FrameType::data;
-    if (frame_bytes <= line_frame_bytes) return line().frame;
-    std::byte* const room = frame_bytes < cell_frame_bytes_min
-                                ? reserve_in(bulk_, &reserved_ends_.in_bulk, phase + frame_bytes)
-                                : reserve_longer(phase + frame_bytes);
+    if (frame_bytes <= line_frame_bytes) {
+      if (is_for_two()) claim(line(1).frame);
+      return line().frame;
+    }
+    std::byte* const room = reserve_longer(phase + frame_bytes);
     return room == nullptr ? nullptr : room + phase;
   }
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
@@ -150,8 +151,7 @@ class RingSender {
         ring_control::make(reserved_type_, reserved_phase_, reserved_bytes_, position_),
         std::memory_order_release);
     ++position_;
-    if (++in_a_row_ >= in_a_row_min)
-      platform::prefetch_for_write(&lines_[(position_ + lines_ahead) & (shape_.line_count - 1)]);
+    ++in_a_row_;
   }
   /// The receiver has sent something: it may be waiting for our next frame.
   void note_answer() { in_a_row_ = 0; }
@@ -162,11 +162,12 @@ class RingSender {
   }
 
  private:
-  /// In a row of frames lines are asked for so far ahead. Not the next one, which the receiver
-  /// looks at and would only take back; and not where frames and answers alternate: asking for a
-  /// line that is not needed yet is in the way of those that are.
-  static constexpr std::uint64_t lines_ahead = 2;
+  /// Frames since the last answer, from which on they are one of a row: their lines are claimed.
+  /// Not where frames and answers alternate: to ask for a line that is not needed yet is in the way
+  /// of those that are.
   static constexpr std::uint32_t in_a_row_min = 4;
+  /// The longest frame whose lines are claimed: as many as a processor asks for at once.
+  static constexpr std::size_t claimed_bytes_max = 5 * cache_line_bytes;
 
   struct Used {
     RingArea area;
@@ -178,16 +179,57 @@ class RingSender {
     std::uint64_t in_long;
   };
 
-  RingLine& line() { return lines_[position_ & (shape_.line_count - 1)]; }
+  /// That of the next frame, or of the one so many after it.
+  RingLine& line(std::uint64_t later = 0) {
+    return lines_[(position_ + later) & (shape_.line_count - 1)];
+  }
+  [[nodiscard]] bool is_in_a_row() const { return in_a_row_ >= in_a_row_min; }
+
+  /// Stores something to a line, which makes it this core's, before what belongs there is written.
+  /// Stores become visible in their order, and a processor asks for the lines of the next few ones
+  /// only. So a line whose store comes a dozen stores later, as that of the control word after the
+  /// frame, is asked for when the lines before it have come; claimed together, they come together.
+  /// To ask for the line (platform::prefetch_for_write) is not enough where the cores are far from
+  /// each other (decision 0032).
+  static void claim(std::byte* line) {
+    reinterpret_cast<std::atomic<std::uint64_t>*>(line)->store(0, std::memory_order_relaxed);
+  }
+  /// Whether the reserved frame, one of a row, claims the lines of the next one as well.
+  [[nodiscard]] bool is_for_two() const {
+    return is_in_a_row() && position_ % 2 == 0 && position_ + 1 - consumed_ < shape_.line_count;
+  }
+  /// Those of the reserved frame, one of a row, which has BYTES at ROOM in the bulk area.
+  void claim_lines(std::byte* room, std::size_t bytes) {
+    claim(line().frame);
+    const std::uint64_t rounded = RingArea::rounded(bytes);
+    if (!is_for_two() || !is_free_after(room, rounded)) return;
+    claim(line(1).frame);
+    for (std::uint64_t offset = 0; offset < 2 * rounded; offset += cache_line_bytes)
+      claim(room + offset);
+  }
+  /// Whether there is room for as many bytes in the bulk area behind the reserved BYTES at ROOM.
+  [[nodiscard]] bool is_free_after(const std::byte* room, std::uint64_t bytes) const {
+    const auto offset = static_cast<std::uint64_t>(room - bulk_.area.at_start());
+    return offset + 2 * bytes <= bulk_.area.bytes() &&
+           reserved_ends_.in_bulk + bytes - bulk_.head <= bulk_.area.bytes();
+  }
 
   /// BYTES from the start of a line on: in a cell if we have one, else, if they are many or too
-  /// many for the bulk area, in the long area if there is one.
+  /// many for the bulk area, in the long area if there is one. But where short frames follow each
+  /// other, to claim their lines brings more than a cell does.
   [[gnu::noinline]] std::byte* reserve_longer(std::size_t bytes) {
-    if (cells_.has_any() && bytes <= cell_bytes) return reserve_cell();
+    const bool is_claimed = is_in_a_row() && bytes <= claimed_bytes_max;
+    if (!is_claimed && cells_.has_any() && bytes <= cell_bytes) return reserve_cell();
     const bool is_for_bulk = bytes < long_frame_bytes && bytes <= shape_.frame_bytes_max();
-    if (is_for_bulk || !is_extended()) return reserve_in(bulk_, &reserved_ends_.in_bulk, bytes);
-    reserved_type_ = FrameType::long_data;
-    return reserve_in(long_, &reserved_ends_.in_long, bytes);
+    if (!is_for_bulk && is_extended()) {
+      reserved_type_ = FrameType::long_data;
+      return reserve_in(long_, &reserved_ends_.in_long, bytes);
+    }
+    std::byte* const room = reserve_in(bulk_, &reserved_ends_.in_bulk, bytes);
+    if (room == nullptr) return nullptr;
+    if (is_claimed) claim_lines(room, bytes);
+    if (bytes < long_frame_bytes) ask_for_lines(room, bytes);
+    return room;
   }
   /// The line says which one.
   std::byte* reserve_cell() {
@@ -203,7 +245,7 @@ class RingSender {
   /// at it, takes it back before a longer one is there; and until it has come, what is written
   /// behind it waits.
   [[nodiscard]] bool is_named_late() const { return reserved_bytes_ >= long_cell_frame_bytes; }
-  [[gnu::noinline]] std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t bytes) {
+  std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t bytes) {
     const std::uint64_t start = used.area.place(bytes);
     const std::uint64_t wanted_end = start + RingArea::rounded(bytes);
     if (wanted_end - used.head > used.area.bytes()) {
@@ -211,9 +253,7 @@ class RingSender {
       if (wanted_end - used.head > used.area.bytes()) return nullptr;
     }
     *end = wanted_end;
-    std::byte* const room = used.area.at(start);
-    if (bytes < long_frame_bytes) ask_for_lines(room, bytes);
-    return room;
+    return used.area.at(start);
   }
   /// The receiver's core has the lines of a frame that it read in the last lap: this one asks for
   /// all of them at once, instead of for one after the other as it stores. In longer frames that

@@ -266,9 +266,10 @@ struct Exchange {
     there.receiver.extend();
     there.sender.extend();
   }
-  /// Whether a frame through RING lies in a cell.
+  /// Whether a frame through RING lies in a cell. It answers what came the other way.
   bool lies_in_cell(Ring& ring, std::size_t bytes) {
     const std::byte* const place = pass(ring, bytes);
+    (&ring == &there ? back : there).sender.note_answer();
     const std::byte* const cells = there.memory.get() + shape.cells_offset();
     return place >= cells && place < cells + shape.cells * cell_bytes;
   }
@@ -282,13 +283,23 @@ TEST(Ring, LongFramesGoToAndFroInCells) {
   EXPECT_FALSE(exchange.lies_in_cell(exchange.back, long_frame_bytes)) << "there has none";
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(exchange.lies_in_cell(exchange.there, long_frame_bytes));
-    EXPECT_FALSE(exchange.lies_in_cell(exchange.there, cell_frame_bytes_min - 1));
+    EXPECT_FALSE(exchange.lies_in_cell(exchange.there, line_frame_bytes));
     EXPECT_TRUE(exchange.lies_in_cell(exchange.there, 8192));
     EXPECT_FALSE(exchange.lies_in_cell(exchange.there, 8192)) << "there are two";
-    EXPECT_TRUE(exchange.lies_in_cell(exchange.back, cell_frame_bytes_min));
+    EXPECT_TRUE(exchange.lies_in_cell(exchange.back, line_frame_bytes + 1));
     EXPECT_TRUE(exchange.lies_in_cell(exchange.back, 8192));
     EXPECT_FALSE(exchange.lies_in_cell(exchange.back, 8192));
   }
+}
+
+TEST(Ring, ShortFramesThatFollowEachOtherNeedNoCells) {
+  Exchange exchange;
+  for (int i = 0; i < 4; ++i) pass(exchange.there, 8);
+  EXPECT_FALSE(exchange.lies_in_cell(exchange.there, line_frame_bytes + 1));
+  EXPECT_TRUE(exchange.lies_in_cell(exchange.there, 400)) << "it is longer";
+  pass(exchange.back, 8);
+  exchange.there.sender.note_answer();
+  EXPECT_TRUE(exchange.lies_in_cell(exchange.there, line_frame_bytes + 1));
 }
 
 TEST(Ring, ItsSenderKnowsWhetherCellsOfItsSegmentAreRead) {
