@@ -59,7 +59,7 @@ TEST(CopyChoice, PrefersTheEarlierOfTwoThatAreAlike) {
 }
 
 /// What goes past the cache takes as long after a move as before: that another way has become
-/// quicker is seen in the next survey, which comes anyway.
+/// quicker is seen in the next survey, which comes anyway, and soon if there was none for long.
 TEST(CopyChoice, FollowsAMoveInBothDirections) {
   CopyChoice choice(3);
   for (int move = 0; move < 5; ++move) {
@@ -71,13 +71,25 @@ TEST(CopyChoice, FollowsAMoveInBothDirections) {
 }
 
 /// Near, what goes past the cache takes its writer no longer than the string instruction, and its
-/// reader many times as long.
-TEST(CopyChoice, LeavesWhatPassesTheCacheWhereItIsNoLongerMuchQuicker) {
+/// reader 700 ns longer.
+TEST(CopyChoice, LeavesWhatPassesTheCacheWhereItGainsLessThanItsReaderPays) {
   CopyChoice choice(3);
-  copy(choice, 500, {{1850, 420, 230}});
+  copy(choice, 500, {{1850, 1420, 230}});
   EXPECT_EQ(choice.best(), CopyWay::past_cache);
   copy(choice, 1000, {{390, 140, 140}});
   EXPECT_EQ(choice.best(), CopyWay::string);
+  copy(choice, 1000, {{1390, 930, 390}});
+  EXPECT_EQ(choice.best(), CopyWay::string);
+}
+
+/// The first survey met memory that nobody had touched, and then lines that were far away.
+TEST(CopyChoice, DoesNotStayPastTheCacheForAFirstImpression) {
+  CopyChoice choice(3);
+  copy(choice, 6, {{9000, 9000, 0}});
+  copy(choice, 3, {{0, 0, 600}});
+  ASSERT_EQ(choice.best(), CopyWay::past_cache);
+  copy(choice, 100, {{900, 1100, 600}});
+  EXPECT_EQ(choice.best(), CopyWay::vector);
 }
 
 TEST(CopyChoice, FollowsALateMoveToo) {
@@ -112,6 +124,14 @@ TEST(CopyChoice, CostsLittleWhereNothingChanges) {
   const Seen seen = copy(choice, 100'000, near_slow_string);
   EXPECT_LT(seen.measured, 2200);
   EXPECT_LT(seen.ns, 100'000ULL * near_slow_string.ns[0] * 104 / 100);
+}
+
+/// Far away each survey is dear: others take many times as long as the way that is used.
+TEST(CopyChoice, CostsLittlePastTheCacheToo) {
+  CopyChoice choice(3);
+  copy(choice, 10'000, far_slow_string);
+  const Seen seen = copy(choice, 100'000, far_slow_string);
+  EXPECT_LT(seen.ns, 100'000ULL * far_slow_string.ns[2] * 102 / 100);
 }
 
 /// Data that is in the cache now and then: no way changes it.
