@@ -36,10 +36,20 @@ void show(Team& team, const ConstBuffer& buffer, Count offset, std::byte* place,
   p2p::pack_by(copy, buffer, offset, place, length);
 }
 
-/// Takes the LENGTH bytes at PLACE, which another member shows, as those of BUFFER from OFFSET on.
-void take(Team& team, const Buffer& buffer, Count offset, const std::byte* place, Count length) {
+/// The same where MEMBER alone reads them.
+void show_to(Team& team, int member, const ConstBuffer& buffer, Count offset, std::byte* place,
+             Count length) {
   const auto copy = [&](std::byte* to, const std::byte* from, std::size_t bytes) {
-    team.copy_out(to, from, bytes);
+    team.copy_to(member, to, from, bytes);
+  };
+  p2p::pack_by(copy, buffer, offset, place, length);
+}
+
+/// Takes the LENGTH bytes at PLACE, which MEMBER shows, as those of BUFFER from OFFSET on.
+void take_from(Team& team, int member, const Buffer& buffer, Count offset, const std::byte* place,
+               Count length) {
+  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t bytes) {
+    team.copy_from(member, to, from, bytes);
   };
   p2p::unpack_by(copy, buffer, offset, place, length);
 }
@@ -70,7 +80,8 @@ Result<void> shared_bcast(Team& team, const BcastArguments& a) {
                                  round.offset() + static_cast<Count>(team.bytes_of(a.root)),
                                  bytes_of(a.buffer)));
     } else {
-      take(team, a.buffer, round.offset(), team.shown_by(a.root, size_of(length)), length);
+      take_from(team, a.root, a.buffer, round.offset(), team.shown_by(a.root, size_of(length)),
+                length);
     }
   }
   return result;
@@ -84,7 +95,7 @@ Result<void> shared_gather(Team& team, const GatherArguments& a) {
   for (Rounds round(team, bytes, 1, Flow::one_way); !round.are_over(); round.next()) {
     const Count length = round.length();
     if (!is_root) {
-      show(team, a.send, round.offset(), team.begin(size_of(length)), length);
+      show_to(team, a.root, a.send, round.offset(), team.begin(size_of(length)), length);
       team.tell(a.root);
       continue;
     }
@@ -92,8 +103,8 @@ Result<void> shared_gather(Team& team, const GatherArguments& a) {
     team.collect(size_of(length));
     for (int member = 0; member < team.size(); ++member)
       if (member != a.root)
-        take(team, part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
-             team.shown_by(member, size_of(length)), length);
+        take_from(team, member, part(a.receive, member * a.receive.count, a.receive.count),
+                  round.offset(), team.shown_by(member, size_of(length)), length);
   }
   return {};
 }
@@ -110,13 +121,13 @@ Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
       std::byte* place = team.begin(shown);
       for (int member = 0; member < team.size(); ++member, place += length)
         if (member != a.root)
-          show(team, part(a.send, member * a.send.count, a.send.count), round.offset(), place,
-               length);
+          show_to(team, member, part(a.send, member * a.send.count, a.send.count), round.offset(),
+                  place, length);
       team.show();
     } else {
       team.listen_to(a.root, shown);
-      take(team, a.receive, round.offset(), team.shown_by(a.root, shown) + length * team.rank(),
-           length);
+      take_from(team, a.root, a.receive, round.offset(),
+                team.shown_by(a.root, shown) + length * team.rank(), length);
     }
   }
   return {};
@@ -140,8 +151,8 @@ Result<void> shared_allgather(Team& team, const AllgatherArguments& a) {
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
       if (member != team.rank())
-        take(team, part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
-             team.shown_by(member, size_of(length)), length);
+        take_from(team, member, part(a.receive, member * a.receive.count, a.receive.count),
+                  round.offset(), team.shown_by(member, size_of(length)), length);
   }
   return {};
 }
@@ -160,14 +171,15 @@ Result<void> shared_alltoall(Team& team, const AlltoallArguments& a) {
     std::byte* const place = team.begin_exchange(shown);
     for (int member = 0; member < team.size(); ++member)
       if (member != me)
-        show(team, part(send, member * send.count, send.count), round.offset(),
-             place + length * blocks.number_for(member), length);
+        show_to(team, member, part(send, member * send.count, send.count), round.offset(),
+                place + length * blocks.number_for(member), length);
     team.arrive();
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
       if (member != me)
-        take(team, part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
-             team.shown_by(member, shown) + length * blocks.number_for(me), length);
+        take_from(team, member, part(a.receive, member * a.receive.count, a.receive.count),
+                  round.offset(), team.shown_by(member, shown) + length * blocks.number_for(me),
+                  length);
   }
   return {};
 }

@@ -52,13 +52,17 @@ struct Share {
     end = begin + size_of(items.bytes(count));
   }
   [[nodiscard]] std::size_t bytes() const { return end - begin; }
-  /// COPY(to, from, bytes) for what stands on both sides of it in BYTES of data.
-  template <class Copy>
-  void copy_beside(std::byte* to, const std::byte* from, std::size_t bytes, Copy&& copy) const {
-    copy(to, from, begin);
-    copy(to + end, from + end, bytes - end);
-  }
 };
+
+/// COPY(member, begin, bytes) for the shares of all other members.
+template <class Copy>
+void copy_other_shares(const Team& team, const Items& items, Count count, Copy&& copy) {
+  for (int member = 0; member < team.size(); ++member) {
+    if (member == team.rank()) continue;
+    const Share share(team, member, items, count);
+    copy(member, share.begin, share.bytes());
+  }
+}
 
 /// Up to this length of a round's data, one step in which whoever needs the result combines all of
 /// it is quicker than two steps in which each member combines its share.
@@ -92,8 +96,9 @@ void allreduce_together(Team& team, const Items& items, const std::byte* mine, s
 const std::byte* combine_shares(Team& team, const Items& items, const std::byte* mine, Count count,
                                 const Share& share, std::byte* privately) {
   const std::size_t bytes = size_of(items.bytes(count));
-  share.copy_beside(team.begin(bytes), mine, bytes, [&](auto* to, auto* from, std::size_t length) {
-    team.copy_in(to, from, length);
+  std::byte* const place = team.begin(bytes);
+  copy_other_shares(team, items, count, [&](int member, std::size_t begin, std::size_t length) {
+    team.copy_to(member, place + begin, mine + begin, length);
   });
   team.arrive();
   team.await_all();
@@ -154,9 +159,10 @@ Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
     if (a.in_place) {
       team.copy_out(receive, result, bytes);
     } else {
-      own.copy_beside(receive, result, bytes, [&](auto* to, auto* from, std::size_t length) {
-        team.copy_out(to, from, length);
-      });
+      copy_other_shares(team, items, round.count(),
+                        [&](int member, std::size_t begin, std::size_t length) {
+                          team.copy_from(member, receive + begin, result + begin, length);
+                        });
     }
   }
   return {};
@@ -221,7 +227,7 @@ Result<void> shared_reduce_scatter(Team& team, const ReduceScatterArguments& a) 
     std::byte* const place = team.begin_exchange(bytes);
     for (int member = 0; member < team.size(); ++member)
       if (member != me)
-        team.copy_in(place + length * blocks.number_for(member), block(member),
+        team.copy_to(member, place + length * blocks.number_for(member), block(member),
                      size_of(items.bytes(left(member))));
     team.arrive();
     team.await_all();

@@ -137,13 +137,23 @@ class Team final : public core::Companion {
     board_.wake_others();
   }
 
-  /// Copies BYTES into what this member shows, or into a result.
+  /// Copies BYTES into what this member shows to all others, or into a result.
   void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
     copy_in_(to, from, bytes);
   }
-  /// The opposite, out of what others show.
+  /// The opposite, out of a result.
   void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
     copy_out_(to, from, bytes);
+  }
+  /// The same into what this member shows to MEMBER alone, and out of what MEMBER shows. What is
+  /// quickest depends on where that one is.
+  void copy_to(int member, std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes < base::long_copy_bytes) return base::copy_bytes(to, from, bytes);
+    copies_with(member).to(to, from, bytes);
+  }
+  void copy_from(int member, std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes < base::long_copy_bytes) return base::copy_bytes(to, from, bytes);
+    copies_with(member).from(to, from, bytes);
   }
 
   void await_all() {
@@ -225,6 +235,19 @@ class Team final : public core::Companion {
   void wait_for_place(std::size_t bytes);
   void count_long_call();
   void leave();
+
+  struct Copies {
+    hostmem::MeasuredCopy to{hostmem::CopyEnds::to_peer};
+    hostmem::MeasuredCopy from{hostmem::CopyEnds::from_peer};
+  };
+  Copies& copies_with(int member) {
+    auto& copies = copies_with_[static_cast<std::size_t>(member)];
+    if (copies == nullptr) [[unlikely]] {
+      copies = std::make_unique<Copies>();
+      upkeep_.ledger->charge(memory::Account::collective, sizeof(Copies));
+    }
+    return *copies;
+  }
   /// Memory of this process as large as what a member shows, instead of the board.
   [[nodiscard]] std::byte* nowhere() const { return nowhere_.get(); }
 
@@ -241,6 +264,7 @@ class Team final : public core::Companion {
   const core::Comm& comm_;
   const int rank_;
   std::unique_ptr<std::byte[]> nowhere_;
+  std::vector<std::unique_ptr<Copies>> copies_with_;  // by member; those that were asked for
   const Upkeep upkeep_;
   std::vector<pid_t> pids_;   // of the members, as this process sees them; empty: nobody reads
   std::uint64_t cookie_ = 0;  // what the others read to try

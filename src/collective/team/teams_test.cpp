@@ -123,6 +123,42 @@ TEST(Teams, GetMoreRoomByLongCalls) {
   });
 }
 
+TEST(Teams, CopyForOneMemberAsSuitsThatOne) {
+  run_ranks(3, false, [](Rank& rank) {
+    Member member(rank, {.shared_after = 1});
+    const auto world = rank.world();
+    Team& team = *member.call(*world);
+    const int to = (rank.rank + 1) % 3, from = (rank.rank + 2) % 3;
+    const std::int64_t before = member.ledger.current_bytes(memory::Account::collective);
+    for (const std::size_t bytes : {100, 3000, 40'000}) {
+      const auto values = [&](int of) {
+        std::vector<std::byte> all(bytes);
+        for (std::size_t i = 0; i < bytes; ++i)
+          all[i] = static_cast<std::byte>(i * 7 + i / 256 + static_cast<std::size_t>(of));
+        return all;
+      };
+      for (int step = 0; step < 40; ++step) {
+        team.copy_to(to, team.begin(bytes), values(rank.rank).data(), bytes);
+        team.arrive();
+        team.await_all();
+        std::vector<std::byte> theirs(bytes);
+        team.copy_from(from, theirs.data(), team.shown_by(from, bytes), bytes);
+        EXPECT_EQ(theirs, values(from));
+      }
+      const std::int64_t more = member.ledger.current_bytes(memory::Account::collective) - before;
+      if (bytes < base::long_copy_bytes) {
+        EXPECT_EQ(more, 0) << "nothing is kept of short runs";
+      } else {
+        EXPECT_GT(more, 0);
+        EXPECT_LT(more, 1024) << "of two members";
+      }
+    }
+    team.begin(0);
+    team.arrive();
+    team.await_all();
+  });
+}
+
 TEST(Teams, AreNotMadeIfOneMemberHasNoRoom) {
   run_ranks(3, false, [](Rank& rank) {
     for (const int unwilling : {0, 2}) {
