@@ -41,19 +41,20 @@ Seen copy(CopyChoice& choice, int runs, const Paces& paces) {
 }
 
 TEST(CopyChoice, IsTheQuickestWay) {
-  const auto best = [](const Paces& paces, std::uint8_t ways) {
-    CopyChoice choice(ways);
+  const auto best = [](const Paces& paces, CopyEnds ends) {
+    CopyChoice choice(ends);
     copy(choice, 100, paces);
     return choice.best();
   };
-  EXPECT_EQ(best(near, 3), CopyWay::string);
-  EXPECT_EQ(best(near_slow_string, 3), CopyWay::vector);
-  EXPECT_EQ(best(far_slow_string, 3), CopyWay::past_cache);
-  EXPECT_EQ(best(far_slow_string, 2), CopyWay::vector);
+  EXPECT_EQ(best(near, CopyEnds::to_peer), CopyWay::string);
+  EXPECT_EQ(best(near_slow_string, CopyEnds::to_peer), CopyWay::vector);
+  EXPECT_EQ(best(far_slow_string, CopyEnds::to_peer), CopyWay::past_cache);
+  EXPECT_EQ(best(far_slow_string, CopyEnds::from_peer), CopyWay::vector);
+  EXPECT_EQ(best(near, CopyEnds::from_peer), CopyWay::string);
 }
 
 TEST(CopyChoice, PrefersTheEarlierOfTwoThatAreAlike) {
-  CopyChoice choice(3);
+  CopyChoice choice(CopyEnds::to_peer);
   copy(choice, 10'000, far);
   EXPECT_EQ(choice.best(), CopyWay::string);
 }
@@ -61,7 +62,7 @@ TEST(CopyChoice, PrefersTheEarlierOfTwoThatAreAlike) {
 /// What goes past the cache takes as long after a move as before: that another way has become
 /// quicker is seen in the next survey, which comes anyway, and soon if there was none for long.
 TEST(CopyChoice, FollowsAMoveInBothDirections) {
-  CopyChoice choice(3);
+  CopyChoice choice(CopyEnds::to_peer);
   for (int move = 0; move < 5; ++move) {
     copy(choice, 500, far_slow_string);
     EXPECT_EQ(choice.best(), CopyWay::past_cache) << move;
@@ -73,7 +74,7 @@ TEST(CopyChoice, FollowsAMoveInBothDirections) {
 /// Near, what goes past the cache takes its writer no longer than the string instruction, and its
 /// reader 700 ns longer.
 TEST(CopyChoice, LeavesWhatPassesTheCacheWhereItGainsLessThanItsReaderPays) {
-  CopyChoice choice(3);
+  CopyChoice choice(CopyEnds::to_peer);
   copy(choice, 500, {{1850, 1420, 230}});
   EXPECT_EQ(choice.best(), CopyWay::past_cache);
   copy(choice, 1000, {{390, 140, 140}});
@@ -84,7 +85,7 @@ TEST(CopyChoice, LeavesWhatPassesTheCacheWhereItGainsLessThanItsReaderPays) {
 
 /// The first survey met memory that nobody had touched, and then lines that were far away.
 TEST(CopyChoice, DoesNotStayPastTheCacheForAFirstImpression) {
-  CopyChoice choice(3);
+  CopyChoice choice(CopyEnds::to_peer);
   copy(choice, 6, {{9000, 9000, 0}});
   copy(choice, 3, {{0, 0, 600}});
   ASSERT_EQ(choice.best(), CopyWay::past_cache);
@@ -93,7 +94,7 @@ TEST(CopyChoice, DoesNotStayPastTheCacheForAFirstImpression) {
 }
 
 TEST(CopyChoice, FollowsALateMoveToo) {
-  CopyChoice choice(3);
+  CopyChoice choice(CopyEnds::to_peer);
   copy(choice, 100'000, near_slow_string);
   copy(choice, 5000, far_slow_string);
   EXPECT_EQ(choice.best(), CopyWay::past_cache);
@@ -101,14 +102,14 @@ TEST(CopyChoice, FollowsALateMoveToo) {
 
 /// Memory that is touched for the first time takes as long by every way.
 TEST(CopyChoice, IsMadeAnewOnceFirstTouchesAreOver) {
-  CopyChoice choice(3);
+  CopyChoice choice(CopyEnds::to_peer);
   copy(choice, 32, {{9000, 9000, 9000}});
   copy(choice, 500, near);
   EXPECT_EQ(choice.best(), CopyWay::string);
 }
 
 TEST(CopyChoice, IsNotMisledByOneAccident) {
-  CopyChoice choice(3);
+  CopyChoice choice(CopyEnds::to_peer);
   copy(choice, 100, near);
   for (int accident = 0; accident < 20; ++accident) {
     while (!choice.next().is_measured) {
@@ -119,7 +120,7 @@ TEST(CopyChoice, IsNotMisledByOneAccident) {
 }
 
 TEST(CopyChoice, CostsLittleWhereNothingChanges) {
-  CopyChoice choice(3);
+  CopyChoice choice(CopyEnds::to_peer);
   copy(choice, 10'000, near_slow_string);
   const Seen seen = copy(choice, 100'000, near_slow_string);
   EXPECT_LT(seen.measured, 2200);
@@ -128,7 +129,7 @@ TEST(CopyChoice, CostsLittleWhereNothingChanges) {
 
 /// Far away each survey is dear: others take many times as long as the way that is used.
 TEST(CopyChoice, CostsLittlePastTheCacheToo) {
-  CopyChoice choice(3);
+  CopyChoice choice(CopyEnds::to_peer);
   copy(choice, 10'000, far_slow_string);
   const Seen seen = copy(choice, 100'000, far_slow_string);
   EXPECT_LT(seen.ns, 100'000ULL * far_slow_string.ns[2] * 102 / 100);
@@ -136,7 +137,7 @@ TEST(CopyChoice, CostsLittlePastTheCacheToo) {
 
 /// Data that is in the cache now and then: no way changes it.
 TEST(CopyChoice, CostsLittleWhereEveryRunTakesAnotherTime) {
-  CopyChoice choice(3);
+  CopyChoice choice(CopyEnds::to_peer);
   std::uint64_t ns = 0;
   for (int i = 0; i < 1000; ++i) {
     ns += copy(choice, 50, near_slow_string).ns;
@@ -145,10 +146,24 @@ TEST(CopyChoice, CostsLittleWhereEveryRunTakesAnotherTime) {
   EXPECT_LT(ns, 100'000ULL * (640 + 1280) / 2 * 108 / 100);
 }
 
+/// After the string instruction the peer waits for the lines that were read: it has to gain much.
+TEST(CopyChoice, ReadsByTheStringInstructionWhereThatIsMuchQuicker) {
+  CopyChoice choice(CopyEnds::from_peer), own(CopyEnds::from_peer_to_us);
+  constexpr Paces little_quicker{{1020, 840, 0}};
+  copy(choice, 1000, little_quicker);
+  EXPECT_EQ(choice.best(), CopyWay::vector);
+  copy(own, 1000, little_quicker);
+  EXPECT_EQ(own.best(), CopyWay::string) << "no peer writes there";
+  copy(choice, 1000, near);
+  EXPECT_EQ(choice.best(), CopyWay::string);
+  copy(choice, 10'000, {{380, 380, 0}});
+  EXPECT_EQ(choice.best(), CopyWay::vector) << "nor does it stay";
+}
+
 /// As a reader finds it whose destination is cold: the way that seems to be quickest isn't.
 TEST(CopyChoice, FetchesTheLinesOfAColdPlace) {
   constexpr Paces cold{{720, 500, 0}};
-  CopyChoice choice;
+  CopyChoice choice(CopyEnds::from_peer);
   copy(choice, 1000, near);
   ASSERT_EQ(choice.best(), CopyWay::string);
   for (int look = 0; look < 2; ++look) choice.note_place(true);
