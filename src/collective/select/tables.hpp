@@ -42,7 +42,10 @@ constexpr auto table(For<BarrierArguments>) {
 template <class E>
 constexpr auto table(For<BcastArguments>) {
   return std::to_array<Rule<E, BcastArguments>>({
-      {"shared", in_a_team, always, on_team<E, BcastArguments, shared_bcast>},
+      // Of two, long data flows quicker through the ring between them, which is longer than what a
+      // member shows on the board: its lines have left the reader's nearest caches.
+      {"shared", in_a_team, [](auto& s) { return s.ranks > 2 || s.bytes < 16 * kib; },
+       on_team<E, BcastArguments, shared_bcast>},
       {"linear", always, [](auto& s) { return s.ranks <= 3 || s.wants_few_messages(s.bytes); },
        bcast_linear},
       {"binomial", always,
@@ -141,7 +144,9 @@ constexpr auto table(For<AlltoallwArguments>) {
 template <class E>
 constexpr auto table(For<ReduceArguments>) {
   return std::to_array<Rule<E, ReduceArguments>>({
-      {"shared", in_a_team, always, on_team<E, ReduceArguments, shared_reduce>},
+      // As in a broadcast.
+      {"shared", in_a_team, [](auto& s) { return s.ranks > 2 || s.bytes < 64 * kib; },
+       on_team<E, ReduceArguments, shared_reduce>},
       {"linear", always, [](auto& s) { return s.ranks <= 3 || s.wants_few_messages(s.bytes); },
        reduce_linear},
       {"binomial", always, always, reduce_binomial},
