@@ -130,7 +130,7 @@ TEST(Teams, CopyForOneMemberAsSuitsThatOne) {
     Team& team = *member.call(*world);
     const int to = (rank.rank + 1) % 3, from = (rank.rank + 2) % 3;
     const std::int64_t before = member.ledger.current_bytes(memory::Account::collective);
-    for (const std::size_t bytes : {100, 3000, 40'000}) {
+    for (const std::size_t bytes : {std::size_t{100}, std::size_t{3000}, std::size_t{40'000}}) {
       const auto values = [&](int of) {
         std::vector<std::byte> all(bytes);
         for (std::size_t i = 0; i < bytes; ++i)
