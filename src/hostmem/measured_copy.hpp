@@ -47,10 +47,12 @@ class CopyChoice {
     if (left_ > 0) --left_;
     return {best(), left_ == 0};
   }
-  /// Before a measured run out of lines that a peer writes again: whether where it goes to IS_COLD,
-  /// in none of this core's caches. To write whole lines there without fetching them seems to be
-  /// quick. But it drives the lines that are read out of the caches as well, and the peer waits for
-  /// memory: a price that no run of ours shows.
+  /// Whether a measured run is to be preceded by note_place(): out of lines that a peer writes
+  /// again.
+  [[nodiscard]] bool wants_place() const { return ends_ == CopyEnds::from_peer; }
+  /// Whether where the next run goes to IS_COLD, in none of this core's caches. To write whole
+  /// lines there without fetching them seems to be quick. But it drives the lines that are read out
+  /// of the caches as well, and the peer waits for memory: a price that no run of ours shows.
   void note_place(bool is_cold) {
     cold_looks_ = is_cold ? std::min<std::uint8_t>(cold_looks_ + 1, looks_for_change) : 0;
   }
@@ -151,7 +153,7 @@ static_assert(sizeof(CopyChoice) <= 24);
 
 class MeasuredCopy {
  public:
-  explicit MeasuredCopy(CopyEnds ends) : ends_(ends) { choices_.fill(CopyChoice(ends)); }
+  explicit MeasuredCopy(CopyEnds ends) { choices_.fill(CopyChoice(ends)); }
 
   [[gnu::always_inline]] void operator()(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes < base::long_copy_bytes) {
@@ -167,8 +169,7 @@ class MeasuredCopy {
   void copy_measured(std::byte* to, const std::byte* from, std::size_t bytes) {
     CopyChoice& choice = choices_[kind_of(to, from, bytes)];
     const CopyChoice::Next next = choice.next();
-    if (next.is_measured && ends_ == CopyEnds::from_peer)
-      choice.note_place(is_cold(to + bytes / 2));
+    if (next.is_measured && choice.wants_place()) choice.note_place(is_cold(to + bytes / 2));
     const std::uint64_t began_ns = next.is_measured ? platform::monotonic_ns() : 0;
     copy(next.way, to, from, bytes);
     if (next.is_measured) [[unlikely]]
@@ -204,7 +205,6 @@ class MeasuredCopy {
   }
 
   std::array<CopyChoice, 2 * (longer_bytes.size() + 1)> choices_;
-  CopyEnds ends_;
 };
 
 }  // namespace hawser::hostmem
