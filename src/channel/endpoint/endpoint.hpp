@@ -120,6 +120,10 @@ class Endpoint {
   [[nodiscard]] ChannelKind select(std::size_t message_bytes) const {
     return table_->select(message_bytes);
   }
+  /// A message from or to the peer may be copied once if its receiver finds that this pays.
+  [[nodiscard]] bool may_be_copied_once(std::size_t message_bytes) const {
+    return table_->select_where_one_copy_pays(message_bytes) == ChannelKind::single_copy;
+  }
   [[nodiscard]] bool has(ChannelKind kind) const { return link_->channels().has(kind); }
   /// The channel that takes any frame of at most frame_bytes_guaranteed soonest.
   [[nodiscard]] ChannelKind frame_channel() const { return frame_channel_; }
@@ -260,6 +264,8 @@ class Endpoint {
   // Credit for unexpected payload (DESIGN §4), kept here because it is per peer; p2p decides.
   std::int64_t send_credit_bytes = 0;  // eager payload that we may still send
   std::int64_t credit_to_return = 0;   // payload consumed since we last told the peer
+  // Messages to the peer, as streams or asked for, that are not over; counted by p2p.
+  std::uint32_t sends_under_way = 0;
 
  private:
   friend class EndpointTable;

@@ -87,6 +87,9 @@ Result<void> check_earn_rules(const std::vector<Rule>& rules) {
     };
     if (rule.asks(Quantity::size))
       return refuse("a peer earns a channel, not a message; ask for messages instead of size");
+    if (rule.asks(Quantity::one_copy_pays))
+      return refuse(
+          "a peer earns a channel, not a message; whether one copy pays is asked of each");
     if (rule.kind == ChannelKind::rc_rdma) return refuse("'rc_rdma' comes with 'rc_send'");
     if (std::ranges::find(transport::earned_kinds, rule.kind) == transport::earned_kinds.end())
       return refuse(
@@ -141,13 +144,12 @@ struct Policy::State {
     return facts;
   }
 
-  using Classes = std::vector<SendTable::Class>;
-  [[nodiscard]] Classes classes(ChannelSet channels, Facts facts) const;
+  [[nodiscard]] SendTable::Classes classes(ChannelSet channels, Facts facts) const;
   [[nodiscard]] Tables compile(ChannelSet channels, bool same_host) const;
 };
 
-Policy::State::Classes Policy::State::classes(ChannelSet channels, Facts facts) const {
-  Classes classes;
+SendTable::Classes Policy::State::classes(ChannelSet channels, Facts facts) const {
+  std::vector<SendTable::Class> classes;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     facts[Quantity::size] = sizes[i];
     const ChannelKind kind = evaluate(channels, facts);
@@ -158,23 +160,23 @@ Policy::State::Classes Policy::State::classes(ChannelSet channels, Facts facts) 
       classes.push_back({bytes_max, kind});
     }
   }
-  return classes;
+  return {std::move(classes)};
 }
 
 Policy::State::Tables Policy::State::compile(ChannelSet channels, bool same_host) const {
-  const auto equal = [](const SendTable::Class& a, const SendTable::Class& b) {
-    return a.bytes_max == b.bytes_max && a.kind == b.kind;
-  };
   Tables tables;
   Facts situation = facts(same_host);
   for (const std::uint64_t stage : stages) {
     situation[Quantity::messages] = stage;
     SendTable table;
+    situation[Quantity::one_copy_pays] = 0;
     table.classes_ = classes(channels, situation);
+    situation[Quantity::one_copy_pays] = 1;
+    table.classes_where_one_copy_pays_ = classes(channels, situation);
     if (!tables.empty()) {
-      const Classes& before = tables.back().classes_;
-      if (std::equal(before.begin(), before.end(), table.classes_.begin(), table.classes_.end(),
-                     equal))
+      const SendTable& before = tables.back();
+      if (before.classes_ == table.classes_ &&
+          before.classes_where_one_copy_pays_ == table.classes_where_one_copy_pays_)
         continue;
       tables.back().valid_until_messages_ = stage;
     }

@@ -5,6 +5,7 @@
 //   channel.send_rules   size <= 32K -> self
 //                        size <= 8192 -> ring
 //                        size <= 448 -> shared_queue
+//                        one_copy_pays and size >= 128K -> single_copy
 //                        not oversubscribed and not progress_threads -> ring
 //                        true -> single_copy
 //                        true -> ring
@@ -26,14 +27,15 @@
 //
 // A condition is `true`, or comparisons (<=, <, >=, >, ==) of size (bytes of the message, with K,
 // M, G, or ud_max: what fits into one datagram), ranks (in the job) and messages (sent to this peer
-// so far), or the bare words same_host, oversubscribed (ranks on this host outnumber its cores) and
-// progress_threads (some move messages on beside the program), also with `not`; joined by `and`. A
-// send rule applies only where its channel exists (`copy`
-// exists everywhere); the last one must be `true` with a channel that all peers of some transport
-// have, and none may stand where it is never reached. Where no rule applies (to this very process,
-// say, which has no shared queue) the first channel that carries frames does. The chain is compiled
-// into size-class tables, one per set of existing channels and stage of `messages`, shared by all
-// endpoints alike.
+// so far), or the bare words same_host, oversubscribed (ranks on this host outnumber its cores),
+// progress_threads (some move messages on beside the program) and one_copy_pays (to copy this
+// message straight out of its sender's memory is less work for the receiver, as was measured: see
+// Link::does_one_copy_pay), also with `not`; joined by `and`. A send rule applies only where its
+// channel exists (`copy` exists everywhere); the last one must be `true` with a channel that all
+// peers of some transport have, and none may stand where it is never reached. Where no rule applies
+// (to this very process, say, which has no shared queue) the first channel that carries frames
+// does. The chain is compiled into size-class tables, one per set of existing channels and stage of
+// `messages`, shared by all endpoints alike.
 //
 // Ownership: one Policy per process; endpoints point into its tables, and ask for theirs again when
 //            it has changed.
@@ -59,6 +61,7 @@ using transport::ChannelSet;
 struct PolicySettings {
   std::string send_rules =
       "size <= 32K -> self; size <= 8192 -> ring; size <= 448 -> shared_queue; "
+      "one_copy_pays and size >= 128K -> single_copy; "
       "not oversubscribed and not progress_threads -> ring; true -> single_copy; true -> ring; "
       "true -> shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; "
       "size <= 8192 -> rc_send; size <= 8192 -> xrc_send; true -> rc_rdma; size <= 16K -> ud_send; "
@@ -82,11 +85,14 @@ struct PolicySettings {
 /// The compiled send chain of one channel set: the channel of a message by its size.
 class SendTable {
  public:
-  /// CHANNELS of the peer lacks none of the kinds that this returns.
+  /// CHANNELS of the peer lacks none of the kinds that these two return. Where one copy does not
+  /// pay, as far as is known:
   [[nodiscard]] ChannelKind select(std::size_t message_bytes) const {
-    for (const Class& c : classes_)
-      if (message_bytes <= c.bytes_max) return c.kind;
-    return classes_.back().kind;
+    return classes_.select(message_bytes);
+  }
+  /// Where it does (Link::does_one_copy_pay).
+  [[nodiscard]] ChannelKind select_where_one_copy_pays(std::size_t message_bytes) const {
+    return classes_where_one_copy_pays_.select(message_bytes);
   }
   /// From this many messages sent on, another table holds; never: the maximum of the type.
   [[nodiscard]] std::uint64_t valid_until_messages() const { return valid_until_messages_; }
@@ -96,8 +102,19 @@ class SendTable {
   struct Class {
     std::size_t bytes_max;
     ChannelKind kind;
+    friend bool operator==(const Class&, const Class&) = default;
   };
-  std::vector<Class> classes_;  // ascending; the last reaches to the maximum
+  struct Classes {
+    std::vector<Class> list;  // ascending; the last reaches to the maximum
+    [[nodiscard]] ChannelKind select(std::size_t message_bytes) const {
+      for (const Class& c : list)
+        if (message_bytes <= c.bytes_max) return c.kind;
+      return list.back().kind;
+    }
+    friend bool operator==(const Classes&, const Classes&) = default;
+  };
+  Classes classes_;
+  Classes classes_where_one_copy_pays_;
   std::uint64_t valid_until_messages_ = ~std::uint64_t{0};
 };
 

@@ -91,6 +91,18 @@ TEST(PolicyDefaults, LongMessagesAreCopiedOnceBesideProgressThreads) {
   EXPECT_EQ(earned.select(8193), single_copy);
 }
 
+TEST(PolicyDefaults, LongMessagesAreCopiedOnceWhereThatPays) {
+  Policy policy = parse_default();
+  const SendTable& earned = policy.table({shared_queue, ring, single_copy}, true, 100);
+  EXPECT_EQ(earned.select(131072), ring);
+  EXPECT_EQ(earned.select_where_one_copy_pays(8192), ring);
+  EXPECT_EQ(earned.select_where_one_copy_pays(131071), ring);
+  EXPECT_EQ(earned.select_where_one_copy_pays(131072), single_copy);
+  EXPECT_EQ(earned.select_where_one_copy_pays(size_max), single_copy);
+  const SendTable& refused = policy.table({shared_queue, ring}, true, 100);
+  EXPECT_EQ(refused.select_where_one_copy_pays(size_max), ring) << "where the host forbids it";
+}
+
 TEST(PolicyDefaults, LongMessagesAreCopiedOnceWhereRanksShareCores) {
   for (const bool oversubscribed : {false, true}) {
     Policy policy = parse_default(oversubscribed);
@@ -323,7 +335,9 @@ INSTANTIATE_TEST_SUITE_P(
                   {"rule 3 ('size <= 4 -> ring') is never reached"}},
         Malformed{"size > 18446744073709551615 -> ring; true -> copy", "", {"is never reached"}},
         Malformed{"true -> copy; true -> shared_queue", "", {"rule 2", "is never reached"}},
-        Malformed{good, "true -> ring; messages >= 3 -> ring", {"rule 2", "is never reached"}}));
+        Malformed{good, "true -> ring; messages >= 3 -> ring", {"rule 2", "is never reached"}},
+        Malformed{
+            good, "one_copy_pays -> ring", {"rule 1", "a peer earns a channel, not a message"}}));
 
 std::uint32_t below(std::uint32_t bound, std::mt19937& random) {
   return static_cast<std::uint32_t>(random() % bound);
@@ -333,7 +347,7 @@ std::uint32_t below(std::uint32_t bound, std::mt19937& random) {
 struct RandomChain {
   struct Condition {
     unsigned quantity;  // 0 size, 1 ranks, 2 messages, 3 same_host, 4 oversubscribed,
-                        // 5 progress_threads
+                        // 5 progress_threads, 6 one_copy_pays
     unsigned comparison;
     std::uint64_t value;
   };
@@ -369,8 +383,9 @@ struct RandomChain {
     }
   }
   [[nodiscard]] std::string text() const {
-    static constexpr const char* quantities[] = {"size",      "ranks",          "messages",
-                                                 "same_host", "oversubscribed", "progress_threads"};
+    static constexpr const char* quantities[] = {
+        "size",         "ranks", "messages", "same_host", "oversubscribed", "progress_threads",
+        "one_copy_pays"};
     static constexpr const char* comparisons[] = {"<=", "<", ">=", ">", "=="};
     std::string text;
     for (const Line& line : lines) {
@@ -389,7 +404,7 @@ struct RandomChain {
     }
     return text;
   }
-  static constexpr std::uint32_t fact_count = 6;
+  static constexpr std::uint32_t fact_count = 7;
   using Values = std::array<std::uint64_t, fact_count>;
 
   static bool is_negated(const Condition& c) { return c.value % 2 == 0; }
@@ -437,10 +452,12 @@ TEST(PolicyProperty, TablesSayWhatTheChainSays) {
         table = &policy.table(channels, same_host, messages);
       EXPECT_EQ(table, &policy.table(channels, same_host, messages));
       for (std::uint64_t bytes = 0; bytes < 15; ++bytes)
-        ASSERT_EQ(table->select(bytes), chain.select(channels, {bytes, ranks, messages, same_host,
-                                                                oversubscribed, progress_threads}))
-            << "seed " << seed << ", " << bytes << " bytes, " << messages << " messages, chain "
-            << chain.text();
+        for (const bool pays : {false, true})
+          ASSERT_EQ(pays ? table->select_where_one_copy_pays(bytes) : table->select(bytes),
+                    chain.select(channels, {bytes, ranks, messages, same_host, oversubscribed,
+                                            progress_threads, pays}))
+              << "seed " << seed << ", " << bytes << " bytes, " << messages << " messages, chain "
+              << chain.text();
     }
   }
   EXPECT_GT(chains, 300);

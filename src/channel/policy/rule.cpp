@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "base/closest_match.hpp"
 
@@ -102,11 +105,21 @@ class RuleParser {
   }
 
   /// What is true or not, and stands without a number.
+  static constexpr std::array<std::pair<std::string_view, Quantity>, 4> facts = {{
+      {"same_host", Quantity::same_host},
+      {"oversubscribed", Quantity::oversubscribed},
+      {"progress_threads", Quantity::progress_threads},
+      {"one_copy_pays", Quantity::one_copy_pays},
+  }};
   static std::optional<Quantity> fact_of(std::string_view word) {
-    if (word == "same_host") return Quantity::same_host;
-    if (word == "oversubscribed") return Quantity::oversubscribed;
-    if (word == "progress_threads") return Quantity::progress_threads;
-    return std::nullopt;
+    const auto* const found = std::ranges::find(facts, word, &decltype(facts)::value_type::first);
+    if (found == facts.end()) return std::nullopt;
+    return found->second;
+  }
+  static std::vector<std::string> fact_names() {
+    std::vector<std::string> names;
+    for (const auto& [name, fact] : facts) names.emplace_back(name);
+    return names;
   }
 
   Result<Term> parse_term(bool is_first) {
@@ -114,7 +127,7 @@ class RuleParser {
     if (const auto fact = fact_of(word)) return Term{*fact, Comparison::equal, 1};
     if (word == "not") {
       const auto fact = fact_of(take());
-      if (!fact) return refuse({"same_host", "oversubscribed", "progress_threads"});
+      if (!fact) return refuse(fact_names());
       return Term{*fact, Comparison::equal, 0};
     }
     Term term{};
@@ -125,8 +138,9 @@ class RuleParser {
     } else if (word == "messages") {
       term.quantity = Quantity::messages;
     } else {
-      std::vector<std::string> expected = {
-          "size", "ranks", "messages", "same_host", "oversubscribed", "progress_threads", "not"};
+      std::vector<std::string> expected = {"size", "ranks", "messages"};
+      std::ranges::move(fact_names(), std::back_inserter(expected));
+      expected.emplace_back("not");
       if (is_first) expected.emplace_back("true");
       return refuse(expected);
     }

@@ -3,7 +3,7 @@
 //   rule      = condition "->" channel
 //   condition = "true" | term { "and" term }
 //   term      = [ "not" ] fact | quantity comparison number | "size" comparison "ud_max"
-//   fact      = "same_host" | "oversubscribed" | "progress_threads"
+//   fact      = "same_host" | "oversubscribed" | "progress_threads" | "one_copy_pays"
 //
 // Ownership: values; immutable once parsed.
 #pragma once
@@ -28,6 +28,7 @@ enum class Quantity : std::uint8_t {
   same_host,  // from here on: what holds or not
   oversubscribed,
   progress_threads,
+  one_copy_pays,
   count_
 };
 inline constexpr std::size_t quantity_count = static_cast<std::size_t>(Quantity::count_);

@@ -173,6 +173,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   [[nodiscard]] bool is_streamed(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                                  std::size_t bytes) const;
   bool start(SendRequest& request);
+  std::uint64_t enlist(SendRequest& request);
+  void strike_out(SendRequest& request);
   bool start_stream(SendRequest& request, channel::ChannelKind kind);
   bool send_eager(channel::Endpoint& endpoint, channel::ChannelKind kind, const ConstBuffer& buffer,
                   const Envelope& envelope, std::size_t bytes);
@@ -265,6 +267,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   // transfer.cpp
   void fetch(ReceiveRequest& request);
   void ask_for_frames(ReceiveRequest& request);
+  static bool is_copied_once(const ReceiveRequest& request);
   bool copy_chunk(ReceiveRequest& request);
   void complete_fetch(ReceiveRequest& request);
   void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
@@ -373,7 +376,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   }
   /// Frames behind the header count what is in them; see also is_counted_in_parts.
   [[nodiscard]] bool comes_in_parts(const wire::RendezvousHeader& offered) const {
-    return offered.offer == wire::Offer::frames || is_counted_in_parts(offered);
+    return offered.offer == wire::Offer::frames ||
+           offered.offer == wire::Offer::frames_or_single_copy || is_counted_in_parts(offered);
   }
   /// What is OFFERED is counted as received where and when it comes.
   [[nodiscard]] bool is_counted_in_parts(const wire::RendezvousHeader& offered) const {

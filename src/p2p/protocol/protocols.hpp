@@ -107,6 +107,7 @@ constexpr transport::ChannelKind channel_of(wire::Offer offer, transport::Channe
     case wire::Offer::single_copy:
       return transport::ChannelKind::single_copy;
     case wire::Offer::frames:
+    case wire::Offer::frames_or_single_copy:  // its data count when it is known which
       break;
   }
   return carrier;

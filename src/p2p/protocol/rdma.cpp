@@ -52,6 +52,8 @@ wire::RendezvousHeader ChannelBackend::offer(SendRequest& request, ChannelKind k
   if (header.address == 0 || header.total == 0) return header;
   if (kind == ChannelKind::ud_zero_copy) header.offer = Offer::zero_copy;
   if (kind == ChannelKind::single_copy) header.offer = Offer::single_copy;
+  if (kind == ChannelKind::ring && request.endpoint->may_be_copied_once(request.total))
+    header.offer = Offer::frames_or_single_copy;
   if (!transport::has_operations(kind) || !request.endpoint->has(kind)) return header;
   header.offer = Offer::put;
   if (!is_read(kind)) return header;

@@ -20,6 +20,7 @@ void SendRequest::begin(const ConstBuffer& from, const Envelope& to, SendMode ho
   end = 0;
   sent = 0;
   is_stream = false;
+  may_be_copied = false;
   checksum.reset();
   parts_leaving = 0;
   is_over = false;

@@ -134,6 +134,7 @@ class SendRequest final : public Request {
   std::uint64_t sent = 0;    // by frames, or written by RDMA
   std::vector<std::pair<std::uint64_t, std::uint64_t>> more;  // such ranges, after this one
   bool is_stream = false;                                     // frames follow one another unasked
+  bool may_be_copied = false;             // or frames asked for: the receiver has the choice
   std::optional<std::uint32_t> checksum;  // of the packed data, where it may be had and is checked
   std::unique_ptr<std::byte[]> copy;      // of the data, if the user was let go before the match
   /// The data, while adapters may read it, for each rail.

@@ -195,12 +195,23 @@ bool ChannelBackend::start(SendRequest& request) {
   return start_rendezvous(request, kind, situation, protocol, keep_copy);
 }
 
+/// Its peer may name it from now on; how.
+std::uint64_t ChannelBackend::enlist(SendRequest& request) {
+  ++request.endpoint->sends_under_way;
+  return request.token = sends_in_rendezvous_.insert(&request);
+}
+
+void ChannelBackend::strike_out(SendRequest& request) {
+  --request.endpoint->sends_under_way;
+  sends_in_rendezvous_.erase(request.token);
+}
+
 /// False if there is no room for the first frame.
 bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   Endpoint& endpoint = *request.endpoint;
   const std::size_t payload =
       std::min(fragment_bytes, endpoint.frame_bytes_max(kind) - wire::stream_overhead);
-  const std::uint64_t token = sends_in_rendezvous_.insert(&request);
+  const std::uint64_t token = enlist(request);
   const bool sent = endpoint.try_send(
       kind, class_byte(FrameClass::stream), Sequencing::ordered, wire::stream_overhead + payload,
       [&](std::byte* body) {
@@ -211,11 +222,10 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
       },
       phase_of(request.buffer, 0, wire::stream_overhead, payload));
   if (!sent) {
-    sends_in_rendezvous_.erase(token);
+    strike_out(request);
     return false;
   }
   request.retain_unshared();  // the backend's, until all is sent
-  request.token = token;
   request.offset = payload;
   request.sent = payload;
   request.end = request.total;
@@ -247,7 +257,7 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
   const std::size_t header_bytes =
       wire::eager_overhead +
       (request.checksum ? sizeof(wire::RendezvousHeader) : wire::rendezvous_bytes_min);
-  request.token = sends_in_rendezvous_.insert(&request);
+  enlist(request);
   const bool sent =
       endpoint.try_send(endpoint.frame_channel(), class_byte(FrameClass::rendezvous),
                         Sequencing::ordered, header_bytes + payload, [&](std::byte* body) {
@@ -258,13 +268,15 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
                           pack(request.buffer, 0, body, payload);
                         });
   if (!sent) {
-    sends_in_rendezvous_.erase(request.token);
+    strike_out(request);
     return false;
   }
   request.sent = payload;
   request.retain_unshared();  // the backend's, until the receiver is done
   // Frames behind the header count what is in them.
-  const std::size_t counted = rendezvous.offer == wire::Offer::frames ? payload : total;
+  request.may_be_copied = rendezvous.offer == wire::Offer::frames_or_single_copy;
+  const bool is_counted_later = rendezvous.offer == wire::Offer::frames || request.may_be_copied;
+  const std::size_t counted = is_counted_later ? payload : total;
   note_sent(endpoint, channel_of(rendezvous.offer, endpoint.frame_channel()), total, counted,
             payload, protocol);
   // Over TCP, too, the receiver reads, but it is we who send what it asks for.
@@ -286,7 +298,7 @@ void ChannelBackend::keep_data(SendRequest& request) {
 void ChannelBackend::complete_send(SendRequest& request) {
   request.is_over = true;
   if (request.parts_leaving > 0) return;
-  sends_in_rendezvous_.erase(request.token);
+  strike_out(request);
   if (request.copy) ledger_.refund(memory::Account::sender_fifo, request.total);
   if (!request.is_complete()) request.finish();
   let_go(request);
@@ -301,6 +313,7 @@ void ChannelBackend::on_clear_to_send(Endpoint& from, std::span<const std::byte>
   request->peer_token = frame->receiver_token;
   const std::uint64_t left = request->total - frame->offset;
   if (frame->bytes > left) return;
+  if (request->may_be_copied) from.link().note_peer_copies(false);
   // A part is what could not be read; of the others the receiver will tell.
   if (frame->bytes == 0) request->sent = frame->offset;
   send_by_frames(*request, frame->offset, frame->bytes == 0 ? left : frame->bytes);
@@ -372,6 +385,10 @@ void ChannelBackend::on_finished(Endpoint& from, std::span<const std::byte> body
   SendRequest* request = frame ? sends_in_rendezvous_.find(frame->sender_token) : nullptr;
   if (request == nullptr || request->endpoint != &from) return;
   std::erase(pipelines_, request);  // its last frames left when they were asked for
+  if (request->may_be_copied && request->sent < request->total) {
+    from.count_sent(ChannelKind::single_copy, request->total - request->sent);
+    from.link().note_peer_copies(true);
+  }
   complete_send(*request);
 }
 

@@ -102,10 +102,7 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
   FetchSituation situation{};
   situation.missing_bytes =
       std::min(request.total, request.capacity) - std::min(request.received, request.capacity);
-  situation.can_copy = request.offered.offer == wire::Offer::single_copy &&
-                       request.endpoint->has(ChannelKind::single_copy) &&
-                       request.endpoint->select(request.total) == ChannelKind::single_copy &&
-                       can_check(request, ChannelKind::single_copy);
+  situation.can_copy = is_copied_once(request);
   situation.can_get = can_use_operations(request, wire::Offer::get) &&
                       can_check(request, operations_channel(*request.endpoint));
   situation.can_put = can_use_operations(request, wire::Offer::put);
@@ -117,6 +114,8 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
       complete_fetch(request);
       return;
     case FetchProtocol::single_copy:
+      if (request.offered.offer == wire::Offer::frames_or_single_copy)
+        request.endpoint->count_received(ChannelKind::single_copy, situation.missing_bytes);
       request.retain();
       begin_check(request);
       // The first chunk at once: most messages are one chunk.
@@ -135,6 +134,18 @@ void ChannelBackend::fetch(ReceiveRequest& request) {
       ask_for_frames(request);
       return;
   }
+}
+
+/// As its sender offers, and our rules agree; where we have the choice, while there are messages to
+/// the sender as well, and one copy pays.
+bool ChannelBackend::is_copied_once(const ReceiveRequest& request) {
+  Endpoint& from = *request.endpoint;
+  if (!from.has(ChannelKind::single_copy) || !can_check(request, ChannelKind::single_copy))
+    return false;
+  if (request.offered.offer == wire::Offer::single_copy)
+    return from.select(request.total) == ChannelKind::single_copy;
+  return request.offered.offer == wire::Offer::frames_or_single_copy && from.sends_under_way > 0 &&
+         from.may_be_copied_once(request.total) && from.link().does_one_copy_pay();
 }
 
 void ChannelBackend::complete_fetch(ReceiveRequest& request) {

@@ -84,7 +84,14 @@ enum class FrameClass : std::uint8_t {
   active = 14,
 };
 
-enum class Offer : std::uint16_t { frames = 0, single_copy = 1, get = 2, put = 3, zero_copy = 4 };
+enum class Offer : std::uint16_t {
+  frames = 0,
+  single_copy = 1,
+  get = 2,
+  put = 3,
+  zero_copy = 4,
+  frames_or_single_copy = 5,  // as the receiver finds better
+};
 
 struct MatchHeader {
   std::uint32_t context;

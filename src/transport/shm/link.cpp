@@ -3,10 +3,29 @@
 #include <cerrno>
 #include <cstring>
 
+#include "platform/clock.hpp"
 #include "platform/this_process.hpp"
 #include "transport/shm/room.hpp"
 
 namespace hawser::transport::shm {
+
+using hostmem::OneCopyChoice;
+
+namespace {
+
+/// Runs COPY of BYTES, whose time CHOICE may want to know.
+template <class Copy>
+void copy_timed(OneCopyChoice& choice, OneCopyChoice::Copy kind, std::size_t bytes, Copy&& copy) {
+  if (bytes < OneCopyChoice::run_bytes_min || !choice.wants_time(kind)) {
+    copy();
+    return;
+  }
+  const std::uint64_t began_ns = platform::monotonic_ns();
+  copy();
+  choice.took(kind, bytes, platform::monotonic_ns() - began_ns);
+}
+
+}  // namespace
 
 std::size_t ShmLink::frame_bytes_max(ChannelKind kind) const {
   if (kind == ChannelKind::ring && outgoing_)
@@ -66,12 +85,13 @@ QueueSlot* ShmLink::claim_slot() {
 }
 
 void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
-  copy_in_(to, from, bytes);
+  copy_timed(one_copy_, OneCopyChoice::Copy::into_frame, bytes, [&] { copy_in_(to, from, bytes); });
 }
 
 void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
   const bool is_cell = incoming_ring_ && incoming_ring_->is_front_in_cell();
-  (is_cell ? copy_out_of_cell_ : copy_out_)(to, from, bytes);
+  hostmem::MeasuredCopy& copy = is_cell ? copy_out_of_cell_ : copy_out_;
+  copy_timed(one_copy_, OneCopyChoice::Copy::out_of_frame, bytes, [&] { copy(to, from, bytes); });
 }
 
 void ShmLink::commit(ChannelKind kind) {
@@ -124,7 +144,11 @@ void ShmLink::tell_of_room() {
 }
 
 std::int64_t ShmLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
+  const std::uint64_t began_ns = platform::monotonic_ns();
   const std::int64_t copied = platform::read_memory(pid_, local, remote);
+  if (copied >= static_cast<std::int64_t>(OneCopyChoice::run_bytes_min))
+    one_copy_.took(OneCopyChoice::Copy::by_kernel, static_cast<std::size_t>(copied),
+                   platform::monotonic_ns() - began_ns);
   if (copied == -EPERM || copied == -ENOSYS) channels_.remove(ChannelKind::single_copy);
   return copied;
 }

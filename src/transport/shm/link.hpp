@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "hostmem/measured_copy.hpp"
+#include "hostmem/one_copy.hpp"
 #include "hostmem/wake.hpp"
 #include "platform/local_socket.hpp"
 #include "transport/shm/attach.hpp"
@@ -34,10 +35,11 @@ inline constexpr std::uint64_t copy_bits_per_second = 40'000'000'000;
 
 class ShmLink final : public Link {
  public:
-  /// OWN_WORD: this process's, which outlives the link.
+  /// OWN_WORD: this process's, which outlives the link. LEADS: of this process and the peer, this
+  /// one decides whether long messages between them are copied once (hostmem/one_copy.hpp).
   ShmLink(const Identity& identity, std::uint32_t number, hostmem::Waker waker,
-          const hostmem::WakeWord& own_word)
-      : identity_(identity), number_(number), waker_(waker), own_word_(own_word) {
+          const hostmem::WakeWord& own_word, bool leads)
+      : identity_(identity), number_(number), waker_(waker), own_word_(own_word), one_copy_(leads) {
     earnable_.add(ChannelKind::ring);
   }
 
@@ -66,6 +68,8 @@ class ShmLink final : public Link {
   void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
+  [[nodiscard]] bool does_one_copy_pay() override { return one_copy_.next(); }
+  void note_peer_copies(bool once) override { one_copy_.note_peer(once); }
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
   /// Our number for this peer: what it writes into our queue as `owner`.
@@ -163,6 +167,7 @@ class ShmLink final : public Link {
   hostmem::MeasuredCopy copy_in_{hostmem::CopyEnds::to_peer};
   hostmem::MeasuredCopy copy_out_{hostmem::CopyEnds::from_peer};
   hostmem::MeasuredCopy copy_out_of_cell_{hostmem::CopyEnds::from_peer_to_us};
+  hostmem::OneCopyChoice one_copy_;
   RingShape outgoing_shape_{};
   std::uint32_t put_off_ = 0;       // in a row
   std::uint64_t longer_bytes_ = 0;  // since the last question, in a ring without a long area

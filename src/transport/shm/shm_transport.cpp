@@ -80,8 +80,8 @@ ShmLink& ShmTransport::link_for(const Identity& peer) {
   ShmLink*& link = by_identity_[peer];
   if (link == nullptr) {
     links_.push_back(std::make_unique<ShmLink>(peer, static_cast<std::uint32_t>(links_.size() + 1),
-                                               hostmem::Waker(environment_.fence_payer),
-                                               own_word_));
+                                               hostmem::Waker(environment_.fence_payer), own_word_,
+                                               environment_.self < peer));
     environment_.ledger->charge(memory::Account::endpoints, sizeof(ShmLink));
     link = links_.back().get();
   }

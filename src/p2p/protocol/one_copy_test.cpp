@@ -1,0 +1,168 @@
+// Long messages that cross between two processes of one host: their receiver may copy them once.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "channel/endpoint/fake_end.hpp"
+#include "core/datatype/datatype.hpp"
+#include "p2p/protocol/channel_backend.hpp"
+#include "p2p/protocol/comm_of_two.hpp"
+
+namespace hawser::p2p {
+namespace {
+
+using channel::End;
+using channel::FakeLink;
+using transport::ChannelKind;
+
+constexpr std::size_t long_bytes = std::size_t{128} * 1024;  // of the default send rules
+constexpr std::uint64_t tick_ns = 10'000;
+constexpr std::uint32_t byte_handle = 0x247;  // MPI_BYTE
+
+class OneCopy : public ::testing::Test {
+ protected:
+  struct Side {
+    Side(OneCopy& test, int rank, const channel::AssuranceSettings& assurance,
+         const ProtocolSettings& settings)
+        : end(test.network, test.directory, static_cast<std::uint32_t>(rank), 1, test.now_ns,
+              assurance),
+          backend(end.table, end.ledger, settings),
+          comm(comm_of_two(rank)) {
+      channel::FakeTransport& host = *end.transports[0];
+      host.channels = {ChannelKind::ud_send, ChannelKind::ring, ChannelKind::single_copy};
+      host.may_lose_frames = false;
+    }
+    [[nodiscard]] std::uint32_t peer_rank() const {
+      return 1U - static_cast<std::uint32_t>(comm->rank());
+    }
+    [[nodiscard]] channel::Endpoint& peer() { return end.table.find_or_make({1, peer_rank(), 0}); }
+    [[nodiscard]] FakeLink& link() const { return end.transports[0]->link(peer_rank()); }
+    [[nodiscard]] std::uint64_t copied() { return peer().received(ChannelKind::single_copy).bytes; }
+
+    End end;
+    ChannelBackend backend;
+    Ref<Comm> comm;
+  };
+  /// A message, its two requests and its two buffers.
+  struct Message {
+    std::string out, in;
+    Ref<Request> sending, receiving;
+  };
+
+  void open(const channel::AssuranceSettings& assurance = {}) {
+    ProtocolSettings settings;
+    settings.stream_bytes_max = 0;  // who may copy has been asked
+    a = std::make_unique<Side>(*this, 0, assurance, settings);
+    b = std::make_unique<Side>(*this, 1, assurance, settings);
+    exchange(1);  // which connects
+  }
+  std::unique_ptr<Message> send(Side& from, Side& to, std::size_t bytes) {
+    auto message = std::make_unique<Message>();
+    message->out.resize(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+      message->out[i] = static_cast<char>(i * 7 + (i >> 9) + static_cast<std::size_t>(sent));
+    ++sent;
+    message->in.assign(bytes, '-');
+    core::Datatype& byte = *types.find(byte_handle);
+    const auto count = static_cast<base::Count>(bytes);
+    const auto envelope = [](Side& side) {
+      return Envelope{side.comm.get(), static_cast<int>(side.peer_rank()), 0,
+                      Traffic::point_to_point};
+    };
+    message->receiving = *to.backend.irecv({message->in.data(), count, &byte}, envelope(to));
+    message->sending = *from.backend.isend({message->out.data(), count, &byte}, envelope(from),
+                                           SendMode::standard);
+    return message;
+  }
+  void finish(Message& message) {
+    for (int i = 0;
+         i < 10'000 && !(message.receiving->is_complete() && message.sending->is_complete()); ++i) {
+      now_ns += tick_ns;
+      a->backend.progress();
+      b->backend.progress();
+    }
+    ASSERT_TRUE(message.receiving->is_complete() && message.sending->is_complete());
+    EXPECT_EQ(message.receiving->error(), nullptr);
+    EXPECT_EQ(message.in, message.out);
+  }
+  /// One message of BYTES each way at the same time.
+  void exchange(std::size_t bytes) {
+    const auto there = send(*a, *b, bytes), back = send(*b, *a, bytes);
+    finish(*there);
+    finish(*back);
+  }
+
+  std::uint64_t now_ns = tick_ns;
+  core::TypeTable types;
+  channel::FakeNetwork network;
+  channel::FakeBootstrap::Directory directory;
+  std::unique_ptr<Side> a, b;
+  int sent = 0;
+};
+
+TEST_F(OneCopy, OfMessagesThatCrossWhereItPays) {
+  open();
+  b->link().one_copy_pays = true;
+  exchange(long_bytes);
+  EXPECT_EQ(b->copied(), long_bytes);
+  EXPECT_EQ(a->copied(), 0U) << "who finds that it does not pay gets frames";
+  EXPECT_EQ(a->peer().sent(ChannelKind::single_copy).bytes, long_bytes);
+  EXPECT_EQ(b->peer().sent(ChannelKind::single_copy).bytes, 0U);
+  EXPECT_EQ(a->link().copied_by_peer, 1);
+  EXPECT_EQ(b->link().not_copied_by_peer, 1);
+}
+
+TEST_F(OneCopy, NotOfMessagesOfOneDirection) {
+  open();
+  b->link().one_copy_pays = true;
+  const auto message = send(*a, *b, long_bytes);
+  finish(*message);
+  EXPECT_EQ(b->copied(), 0U);
+  EXPECT_EQ(b->link().asked_for_copies, 0);
+  EXPECT_EQ(a->peer().sends_under_way, 0U);
+}
+
+TEST_F(OneCopy, NotOfShorterMessages) {
+  open();
+  a->link().one_copy_pays = b->link().one_copy_pays = true;
+  exchange(long_bytes - 1);
+  EXPECT_EQ(a->copied() + b->copied(), 0U);
+  EXPECT_EQ(a->link().asked_for_copies + b->link().asked_for_copies, 0);
+}
+
+TEST_F(OneCopy, WhatIsRefusedGoesByFrames) {
+  open();
+  a->link().one_copy_pays = b->link().one_copy_pays = true;
+  b->link().copies_left = 0;
+  exchange(long_bytes);
+  EXPECT_EQ(a->copied(), long_bytes);
+}
+
+TEST_F(OneCopy, WhatWouldHaveToBeCheckedGoesByFrames) {
+  open({.crc = "single_copy"});
+  a->link().one_copy_pays = b->link().one_copy_pays = true;
+  exchange(long_bytes);
+  EXPECT_EQ(a->copied() + b->copied(), 0U) << "nobody has a checksum of what may go by frames";
+}
+
+TEST_F(OneCopy, ManyMessagesEachWayGoAsTheirReceiverLikes) {
+  open();
+  std::vector<std::unique_ptr<Message>> messages;
+  for (int i = 0; i < 12; ++i) {
+    messages.push_back(send(*a, *b, long_bytes + static_cast<std::size_t>(i)));
+    messages.push_back(send(*b, *a, long_bytes));
+    b->link().one_copy_pays = i % 3 == 0;
+    a->backend.progress();
+    b->backend.progress();
+  }
+  for (const auto& message : messages) finish(*message);
+  EXPECT_EQ(a->peer().sends_under_way + b->peer().sends_under_way, 0U);
+  EXPECT_EQ(a->link().copied_by_peer + a->link().not_copied_by_peer, 12);
+  EXPECT_GT(a->link().copied_by_peer, 0);
+}
+
+}  // namespace
+}  // namespace hawser::p2p
