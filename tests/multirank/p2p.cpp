@@ -1,4 +1,8 @@
 // Point-to-point data: every size and protocol, order, wildcards, send modes, derived datatypes.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
@@ -351,8 +355,44 @@ void vectors_by_hand() {
   MPI_Type_free(&type);
 }
 
+/// Neither end may touch what lies between two blocks: memory that nobody may read.
+void forbidden_gaps() {
+  const int rank = rank_in(world), size = size_of(world);
+  const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (const std::size_t block : {24, 48, 200, 1500}) {
+    const auto map = [&] {
+      void* const memory =
+          mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      check(memory != MAP_FAILED, "three pages");
+      return static_cast<unsigned char*>(memory);
+    };
+    unsigned char *const out = map(), *const in = map();
+    // At the end of the first page and the start of the last one.
+    const Bytes pattern = patterned(rank, static_cast<int>(2 * block));
+    std::copy_n(pattern.begin(), block, out + page - block);
+    std::copy_n(pattern.begin() + static_cast<std::ptrdiff_t>(block), block, out + 2 * page);
+    for (unsigned char* const memory : {out, in})
+      check_equal(mprotect(memory + page, page, PROT_NONE), 0, "mprotect");
+    MPI_Datatype type;
+    MPI_Type_create_hvector(2, static_cast<int>(block), static_cast<MPI_Aint>(page + block),
+                            MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    MPI_Sendrecv(out + page - block, 1, type, next, 0, in + page - block, 1, type, previous, 0,
+                 world, MPI_STATUS_IGNORE);
+    MPI_Type_free(&type);
+    Bytes received(in + page - block, in + page);
+    received.insert(received.end(), in + 2 * page, in + 2 * page + block);
+    check_pattern(received, previous, static_cast<int>(2 * block),
+                  "blocks around forbidden memory");
+    munmap(out, 3 * page);
+    munmap(in, 3 * page);
+  }
+}
+
 void derived_types() {
   vectors_by_hand();
+  forbidden_gaps();
   for (int count : {0, 1, 3, 2000}) {
     MPI_Datatype type, strided;
     MPI_Type_vector(3, 2, 4, MPI_INT, &strided);

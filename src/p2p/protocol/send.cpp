@@ -41,6 +41,24 @@ bool carries_streams(ChannelKind kind) {
          kind == ChannelKind::rc_send || kind == ChannelKind::xrc_send || kind == ChannelKind::tcp;
 }
 
+/// Loads BYTES at DATA, which are copied next. A program that sends one piece of its memory after
+/// the other, each as far from the last, goes through it in strides. A processor fetches ahead
+/// along those if each is that of one instruction: so not by memcpy, which copies out of frames as
+/// well. Out of cache, near: 64 to 256 B 0.28 to 0.32 us -> 0.125 to 0.145, 512 B 0.37 -> 0.23, 1
+/// KiB 0.41
+/// -> 0.36; longer data the processor fetches as it goes through them.
+constexpr std::size_t loaded_ahead_bytes_max = 1024;
+[[gnu::always_inline]] inline void load_ahead(const std::byte* data, std::size_t bytes) {
+#pragma GCC unroll 16
+  for (std::size_t at = 0; at < loaded_ahead_bytes_max; at += base::cache_line_bytes) {
+    if (at >= bytes) break;
+    static_cast<void>(*static_cast<const volatile std::byte*>(data + at));
+  }
+  static_cast<void>(*static_cast<const volatile std::byte*>(data + bytes - 1));
+}
+/// Up to so many are copied without a call, by instructions that do nothing else.
+constexpr std::size_t inline_payload_bytes = 32;
+
 std::uint8_t class_byte(FrameClass frame_class) { return static_cast<std::uint8_t>(frame_class); }
 
 }  // namespace
@@ -135,11 +153,15 @@ bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelop
   const ChannelKind kind = endpoint.select(bytes);
   if (!transport::carries_frames(kind)) return false;
   if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind)) return false;
-  // What counts as a header needs no credit, and is no stream.
-  if (bytes > free_payload_bytes &&
-      (endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes) ||
-       is_streamed(endpoint, kind, bytes)))
-    return false;
+  if (bytes > inline_payload_bytes) {
+    if (bytes <= loaded_ahead_bytes_max && buffer.type->is_dense())
+      load_ahead(first_byte(buffer.data, *buffer.type), bytes);
+    // What counts as a header needs no credit, and is no stream.
+    if (bytes > free_payload_bytes &&
+        (endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes) ||
+         is_streamed(endpoint, kind, bytes)))
+      return false;
+  }
   return send_eager(endpoint, kind, buffer, envelope, bytes);
 }
 
