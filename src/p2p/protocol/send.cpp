@@ -44,9 +44,8 @@ bool carries_streams(ChannelKind kind) {
 /// Loads BYTES at DATA, which are copied next. A program that sends one piece of its memory after
 /// the other, each as far from the last, goes through it in strides. A processor fetches ahead
 /// along those if each is that of one instruction: so not by memcpy, which copies out of frames as
-/// well. Out of cache, near: 64 to 256 B 0.28 to 0.32 us -> 0.125 to 0.145, 512 B 0.37 -> 0.23, 1
-/// KiB 0.41
-/// -> 0.36; longer data the processor fetches as it goes through them.
+/// well. Out of cache, near, us: 64 to 256 B 0.28 to 0.32 -> 0.125 to 0.145, 512 B 0.37 -> 0.23,
+/// 1 KiB 0.41 -> 0.36. Longer data the processor fetches as it goes through them.
 constexpr std::size_t loaded_ahead_bytes_max = 1024;
 [[gnu::always_inline]] inline void load_ahead(const std::byte* data, std::size_t bytes) {
 #pragma GCC unroll 16
