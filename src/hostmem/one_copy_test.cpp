@@ -8,33 +8,33 @@
 namespace hawser::hostmem {
 namespace {
 
-constexpr std::size_t message_bytes = std::size_t{128} * 1024;
-constexpr std::size_t frame_bytes = std::size_t{32} * 1024;
+constexpr std::size_t crossing_bytes = std::size_t{128} * 1024;
+constexpr std::size_t one_frame_bytes = std::size_t{32} * 1024;
 
 /// What a KiB takes, in nanoseconds.
-struct Paces {
+struct Work {
   std::uint64_t into_frame;
   std::uint64_t out_of_frame;
   std::uint64_t by_kernel;
 };
-constexpr Paces near{22, 24, 82};          // cores that share a cache
-constexpr Paces far{45, 70, 85};           // cores that don't
-constexpr Paces far_written{45, 70, 200};  // where the sender has just written what is read
+constexpr Work together{22, 24, 82};        // cores that share a cache
+constexpr Work apart{45, 70, 85};           // cores that don't
+constexpr Work apart_written{45, 70, 200};  // where the sender has just written what is read
 
 /// Two processes, whose long messages cross.
-class Pair {
+class CrossingPair {
  public:
   using Copy = OneCopyChoice::Copy;
 
   /// So many messages each way; how many of those to the leader were copied once.
-  int exchange(int messages, const Paces& paces) {
+  int exchange(int messages, const Work& paces) {
     int once = 0;
     for (int i = 0; i < messages; ++i) {
       const bool is_once = leader.next();
       follower.note_peer(is_once);
       once += static_cast<int>(is_once);
       if (is_once) {
-        run(Copy::by_kernel, message_bytes, paces.by_kernel);
+        run(Copy::by_kernel, crossing_bytes, paces.by_kernel);
       } else {
         run_frames(Copy::out_of_frame, paces.out_of_frame);
       }
@@ -54,7 +54,8 @@ class Pair {
 
  private:
   void run_frames(Copy copy, std::uint64_t pace) {
-    for (std::size_t at = 0; at < message_bytes; at += frame_bytes) run(copy, frame_bytes, pace);
+    for (std::size_t at = 0; at < crossing_bytes; at += one_frame_bytes)
+      run(copy, one_frame_bytes, pace);
   }
   void run(Copy copy, std::size_t bytes, std::uint64_t pace) {
     if (!leader.wants_time(copy)) return;
@@ -65,10 +66,10 @@ class Pair {
 };
 
 TEST(OneCopyChoice, IsOneCopyWhereThatTakesLessThanTwo) {
-  Pair pair;
-  EXPECT_GT(pair.exchange(1000, far), 900);
-  EXPECT_LT(Pair().exchange(1000, near), 50);
-  EXPECT_LT(Pair().exchange(1000, far_written), 50);
+  CrossingPair pair;
+  EXPECT_GT(pair.exchange(1000, apart), 900);
+  EXPECT_LT(CrossingPair().exchange(1000, together), 50);
+  EXPECT_LT(CrossingPair().exchange(1000, apart_written), 50);
 }
 
 TEST(OneCopyChoice, IsFramesUntilItIsKnownWhatTheyTake) {
@@ -79,40 +80,40 @@ TEST(OneCopyChoice, IsFramesUntilItIsKnownWhatTheyTake) {
 }
 
 TEST(OneCopyChoice, FollowsAMoveOfTheProcesses) {
-  Pair pair;
-  pair.exchange(5000, near);
-  EXPECT_GT(pair.exchange(1000, far), 800);
-  EXPECT_LT(pair.exchange(8000, near), 4500);
-  EXPECT_LT(pair.exchange(1000, near), 20);
-  EXPECT_GT(pair.exchange(1000, far), 800);
+  CrossingPair pair;
+  pair.exchange(5000, together);
+  EXPECT_GT(pair.exchange(1000, apart), 800);
+  EXPECT_LT(pair.exchange(8000, together), 4500);
+  EXPECT_LT(pair.exchange(1000, together), 20);
+  EXPECT_GT(pair.exchange(1000, apart), 800);
 }
 
 TEST(OneCopyChoice, TriesTheOtherWaySeldom) {
-  Pair pair;
-  pair.exchange(6000, near);
+  CrossingPair pair;
+  pair.exchange(6000, together);
   pair.timed = 0;
-  EXPECT_LE(pair.exchange(10'240, near), 24) << "4 of 2048";
+  EXPECT_LE(pair.exchange(10'240, together), 24) << "4 of 2048";
   EXPECT_LE(pair.timed, 10'240 + 24) << "one of eight frames";
-  pair.exchange(6000, far);
-  EXPECT_GE(pair.exchange(10'240, far), 10'240 - 24);
+  pair.exchange(6000, apart);
+  EXPECT_GE(pair.exchange(10'240, apart), 10'240 - 24);
 }
 
 TEST(OneCopyChoice, AnInterruptChangesNothing) {
-  Pair pair;
+  CrossingPair pair;
   pair.is_interrupted = true;
-  EXPECT_LT(pair.exchange(4000, near), 100);
-  EXPECT_GT(pair.exchange(4000, far), 3400);
+  EXPECT_LT(pair.exchange(4000, together), 100);
+  EXPECT_GT(pair.exchange(4000, apart), 3400);
 }
 
 TEST(OneCopyChoice, TheFirstMessageOfATrialDoesNotCount) {
   OneCopyChoice choice(true);
   using Copy = OneCopyChoice::Copy;
-  constexpr std::uint64_t kib = frame_bytes / 1024;
+  constexpr std::uint64_t kib = one_frame_bytes / 1024;
   const auto message = [&](std::uint64_t kernel) {
     const bool is_once = choice.next();
-    if (is_once) choice.took(Copy::by_kernel, frame_bytes, kernel * kib);
-    choice.took(Copy::into_frame, frame_bytes, 50 * kib);
-    choice.took(Copy::out_of_frame, frame_bytes, 60 * kib);
+    if (is_once) choice.took(Copy::by_kernel, one_frame_bytes, kernel * kib);
+    choice.took(Copy::into_frame, one_frame_bytes, 50 * kib);
+    choice.took(Copy::out_of_frame, one_frame_bytes, 60 * kib);
     return is_once;
   };
   for (int i = 0; i < 3; ++i) message(300);
@@ -127,13 +128,13 @@ TEST(OneCopyChoice, TheFirstMessageOfATrialDoesNotCount) {
 }
 
 TEST(OneCopyChoice, TheOtherOneFollowsButNoTrial) {
-  Pair pair;
-  pair.exchange(5000, near);
+  CrossingPair pair;
+  pair.exchange(5000, together);
   EXPECT_EQ(pair.followed, 0);
   EXPECT_FALSE(pair.follower.wants_time(OneCopyChoice::Copy::into_frame));
-  pair.exchange(1000, far);
+  pair.exchange(1000, apart);
   pair.followed = 0;
-  pair.exchange(5000, far);
+  pair.exchange(5000, apart);
   EXPECT_EQ(pair.followed, 5000);
 }
 

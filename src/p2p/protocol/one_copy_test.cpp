@@ -18,9 +18,9 @@ using channel::End;
 using channel::FakeLink;
 using transport::ChannelKind;
 
-constexpr std::size_t long_bytes = std::size_t{128} * 1024;  // of the default send rules
-constexpr std::uint64_t tick_ns = 10'000;
-constexpr std::uint32_t byte_handle = 0x247;  // MPI_BYTE
+constexpr std::size_t crossing_bytes = std::size_t{128} * 1024;  // of the default send rules
+constexpr std::uint64_t between_rounds_ns = 10'000;
+constexpr std::uint32_t mpi_byte_handle = 0x247;  // MPI_BYTE
 
 class OneCopy : public ::testing::Test {
  protected:
@@ -66,7 +66,7 @@ class OneCopy : public ::testing::Test {
       message->out[i] = static_cast<char>(i * 7 + (i >> 9) + static_cast<std::size_t>(sent));
     ++sent;
     message->in.assign(bytes, '-');
-    core::Datatype& byte = *types.find(byte_handle);
+    core::Datatype& byte = *types.find(mpi_byte_handle);
     const auto count = static_cast<base::Count>(bytes);
     const auto envelope = [](Side& side) {
       return Envelope{side.comm.get(), static_cast<int>(side.peer_rank()), 0,
@@ -80,7 +80,7 @@ class OneCopy : public ::testing::Test {
   void finish(Message& message) {
     for (int i = 0;
          i < 10'000 && !(message.receiving->is_complete() && message.sending->is_complete()); ++i) {
-      now_ns += tick_ns;
+      now_ns += between_rounds_ns;
       a->backend.progress();
       b->backend.progress();
     }
@@ -95,7 +95,7 @@ class OneCopy : public ::testing::Test {
     finish(*back);
   }
 
-  std::uint64_t now_ns = tick_ns;
+  std::uint64_t now_ns = between_rounds_ns;
   core::TypeTable types;
   channel::FakeNetwork network;
   channel::FakeBootstrap::Directory directory;
@@ -106,10 +106,10 @@ class OneCopy : public ::testing::Test {
 TEST_F(OneCopy, OfMessagesThatCrossWhereItPays) {
   open();
   b->link().one_copy_pays = true;
-  exchange(long_bytes);
-  EXPECT_EQ(b->copied(), long_bytes);
+  exchange(crossing_bytes);
+  EXPECT_EQ(b->copied(), crossing_bytes);
   EXPECT_EQ(a->copied(), 0U) << "who finds that it does not pay gets frames";
-  EXPECT_EQ(a->peer().sent(ChannelKind::single_copy).bytes, long_bytes);
+  EXPECT_EQ(a->peer().sent(ChannelKind::single_copy).bytes, crossing_bytes);
   EXPECT_EQ(b->peer().sent(ChannelKind::single_copy).bytes, 0U);
   EXPECT_EQ(a->link().copied_by_peer, 1);
   EXPECT_EQ(b->link().not_copied_by_peer, 1);
@@ -118,7 +118,7 @@ TEST_F(OneCopy, OfMessagesThatCrossWhereItPays) {
 TEST_F(OneCopy, NotOfMessagesOfOneDirection) {
   open();
   b->link().one_copy_pays = true;
-  const auto message = send(*a, *b, long_bytes);
+  const auto message = send(*a, *b, crossing_bytes);
   finish(*message);
   EXPECT_EQ(b->copied(), 0U);
   EXPECT_EQ(b->link().asked_for_copies, 0);
@@ -128,7 +128,7 @@ TEST_F(OneCopy, NotOfMessagesOfOneDirection) {
 TEST_F(OneCopy, NotOfShorterMessages) {
   open();
   a->link().one_copy_pays = b->link().one_copy_pays = true;
-  exchange(long_bytes - 1);
+  exchange(crossing_bytes - 1);
   EXPECT_EQ(a->copied() + b->copied(), 0U);
   EXPECT_EQ(a->link().asked_for_copies + b->link().asked_for_copies, 0);
 }
@@ -137,14 +137,14 @@ TEST_F(OneCopy, WhatIsRefusedGoesByFrames) {
   open();
   a->link().one_copy_pays = b->link().one_copy_pays = true;
   b->link().copies_left = 0;
-  exchange(long_bytes);
-  EXPECT_EQ(a->copied(), long_bytes);
+  exchange(crossing_bytes);
+  EXPECT_EQ(a->copied(), crossing_bytes);
 }
 
 TEST_F(OneCopy, WhatWouldHaveToBeCheckedGoesByFrames) {
   open({.crc = "single_copy"});
   a->link().one_copy_pays = b->link().one_copy_pays = true;
-  exchange(long_bytes);
+  exchange(crossing_bytes);
   EXPECT_EQ(a->copied() + b->copied(), 0U) << "nobody has a checksum of what may go by frames";
 }
 
@@ -152,8 +152,8 @@ TEST_F(OneCopy, ManyMessagesEachWayGoAsTheirReceiverLikes) {
   open();
   std::vector<std::unique_ptr<Message>> messages;
   for (int i = 0; i < 12; ++i) {
-    messages.push_back(send(*a, *b, long_bytes + static_cast<std::size_t>(i)));
-    messages.push_back(send(*b, *a, long_bytes));
+    messages.push_back(send(*a, *b, crossing_bytes + static_cast<std::size_t>(i)));
+    messages.push_back(send(*b, *a, crossing_bytes));
     b->link().one_copy_pays = i % 3 == 0;
     a->backend.progress();
     b->backend.progress();
