@@ -376,8 +376,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   }
   /// Frames behind the header count what is in them; see also is_counted_in_parts.
   [[nodiscard]] bool comes_in_parts(const wire::RendezvousHeader& offered) const {
-    return offered.offer == wire::Offer::frames ||
-           offered.offer == wire::Offer::frames_or_single_copy || is_counted_in_parts(offered);
+    return may_come_in_frames(offered.offer) || is_counted_in_parts(offered);
   }
   /// What is OFFERED is counted as received where and when it comes.
   [[nodiscard]] bool is_counted_in_parts(const wire::RendezvousHeader& offered) const {

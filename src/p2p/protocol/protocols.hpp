@@ -94,6 +94,11 @@ inline constexpr std::array<FetchEntry, 6> fetch_protocols = {{
      "clear_to_send; the sender packs the rest into data frames as they find room"},
 }};
 
+/// The data may come in frames behind the header, which then count what is in them.
+constexpr bool may_come_in_frames(wire::Offer offer) {
+  return offer == wire::Offer::frames || offer == wire::Offer::frames_or_single_copy;
+}
+
 /// By which a message that its receiver fetches as OFFER says is counted; its header went by
 /// CARRIER.
 constexpr transport::ChannelKind channel_of(wire::Offer offer, transport::ChannelKind carrier) {

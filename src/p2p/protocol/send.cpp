@@ -294,10 +294,8 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
   }
   request.sent = payload;
   request.retain_unshared();  // the backend's, until the receiver is done
-  // Frames behind the header count what is in them.
   request.may_be_copied = rendezvous.offer == wire::Offer::frames_or_single_copy;
-  const bool is_counted_later = rendezvous.offer == wire::Offer::frames || request.may_be_copied;
-  const std::size_t counted = is_counted_later ? payload : total;
+  const std::size_t counted = may_come_in_frames(rendezvous.offer) ? payload : total;
   note_sent(endpoint, channel_of(rendezvous.offer, endpoint.frame_channel()), total, counted,
             payload, protocol);
   // Over TCP, too, the receiver reads, but it is we who send what it asks for.
