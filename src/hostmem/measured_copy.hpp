@@ -15,10 +15,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "base/cache_line.hpp"
 #include "base/copy.hpp"
+#include "hostmem/pace.hpp"
 #include "platform/clock.hpp"
 
 namespace hawser::hostmem {
@@ -58,7 +58,7 @@ class CopyChoice {
   }
   /// A measured run of BYTES took NS, by the way that next() said.
   void took(std::size_t bytes, std::uint64_t ns) {
-    const std::uint32_t pace = pace_of(bytes, ns);
+    const std::uint32_t pace = hostmem::pace_of(bytes, ns);
     if (tried_ < ways()) {
       note_trial(pace);
     } else {
@@ -82,12 +82,6 @@ class CopyChoice {
   /// What a reader takes longer out of memory than out of a cache that both cores share: 700 to
   /// 730 ns for 16 KiB (EPYC 9004 and 9005).
   static constexpr std::uint32_t pace_of_reading_memory = 45 * 16;
-  /// In 1/16 ns per KiB.
-  static std::uint32_t pace_of(std::size_t bytes, std::uint64_t ns) {
-    const std::uint64_t pace = ns * 16 * 1024 / std::max<std::size_t>(bytes, 1);
-    return static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(pace, std::numeric_limits<std::uint32_t>::max() / 16));
-  }
   void begin_survey() {
     tried_ = 0;
     trials_ = 0;

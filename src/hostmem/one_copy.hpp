@@ -18,7 +18,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+
+#include "hostmem/pace.hpp"
 
 namespace hawser::hostmem {
 
@@ -67,9 +68,7 @@ class OneCopyChoice {
   /// A run of BYTES took NS.
   void took(Copy copy, std::size_t bytes, std::uint64_t ns) {
     if (is_first_of_trial_) return;
-    const std::uint64_t pace = ns * 16 * 1024 / std::max<std::size_t>(bytes, 1);
-    records_[static_cast<std::size_t>(copy)].add(static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(pace, std::numeric_limits<std::uint32_t>::max() / 64)));
+    records_[static_cast<std::size_t>(copy)].add(pace_of(bytes, ns));
   }
 
  private:
