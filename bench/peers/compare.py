@@ -67,6 +67,14 @@ def rows(samples, title, own):
         yield row
 
 
+def is_complete(samples, job, own):
+    """Whether in every row of JOB's groups each library was measured at the same line as the others;
+    where no line is measured, nothing is missing."""
+    titles = [group.title for group in job.groups.values() if group.title in samples.groups]
+    return not job.line or not any(row.absent for title in titles
+                                   for row in rows(samples, title, own))
+
+
 def name_x(group, x):
     return chart.size_label(x) if group.x == "bytes" else str(x)
 

@@ -132,6 +132,28 @@ class Measurement(unittest.TestCase):
         self.assertEqual(list(samples.values["Latency"]), [8])
 
 
+    def test_a_job_whose_libraries_never_met_the_same_line_is_measured_again(self):
+        shells = [libraries.Library(name, ("sh", "-c", text, "sh"), pathlib.Path("micro"), {})
+                  for name, text in (("Near", "echo latency 8 0.5 60"), ("Far", "echo latency 8 0.5 250"))]
+        job = plan.Job("job", 2, (), {"latency": LATENCY}, line=True)
+        said = []
+        samples, rounds = measure.measure_all(
+            shells,
+            [job, dataclasses.replace(job, name="no line", groups={"latency": BLOCKED}, line=False)], 2,
+            said.append, lambda samples, job: compare.is_complete(samples, job, "Near"))
+        self.assertEqual(rounds, 2)
+        self.assertEqual([line.split(": ")[1] for line in said],
+                         ["job", "no line"] * 2 + ["job"] * measure.REPEATS_MAX)
+        self.assertEqual(len(samples.lines["Latency"][8]["Far"]), 2 + measure.REPEATS_MAX)
+
+    def test_a_complete_job_is_not_measured_again(self):
+        shell, job = script("echo latency 8 0.5 60")
+        said = []
+        measure.measure_all([shell], [dataclasses.replace(job, line=True)], 1,
+                            said.append, lambda samples, job: compare.is_complete(samples, job, "Shell"))
+        self.assertEqual(len(said), 1)
+
+
 class Plan(unittest.TestCase):
     def test_names_and_titles_are_unique(self):
         jobs = plan.jobs()

@@ -89,18 +89,29 @@ def measure(library, job, samples):
         samples.add(group, x, library, value, line)
 
 
-def measure_all(libraries, jobs, rounds, say):
-    """The samples, and the number of whole rounds: an interrupt ends it early."""
+REPEATS_MAX = 3  # of a job whose libraries never met the same line
+
+
+def measure_all(libraries, jobs, rounds, say, is_complete=lambda samples, job: True):
+    """The samples, and the number of whole rounds: an interrupt ends it early. After the rounds, jobs
+    for which IS_COMPLETE(samples, job) does not hold are measured again, up to REPEATS_MAX times."""
     samples = Samples()
     done = 0
     began = time.monotonic()
+
+    def measure_each(chosen, what):
+        for job in chosen:
+            say(f"[{time.monotonic() - began:5.0f} s] {what}: {job.name}")
+            for library in libraries:
+                measure(library, job, samples)
+
     try:
         for number in range(1, rounds + 1):
-            for job in jobs:
-                say(f"[{time.monotonic() - began:5.0f} s] round {number} of {rounds}: {job.name}")
-                for library in libraries:
-                    measure(library, job, samples)
+            measure_each(jobs, f"round {number} of {rounds}")
             done = number
+        for number in range(1, REPEATS_MAX + 1):
+            incomplete = [job for job in jobs if not is_complete(samples, job)]
+            measure_each(incomplete, f"once more, at most {REPEATS_MAX} times ({number})")
     except KeyboardInterrupt:
         say("interrupted: what follows is what was measured until then")
     return samples, done

@@ -111,7 +111,9 @@ def main(arguments=None):
         return 1
     # A shell starts what it puts in the background with interrupts ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    samples, rounds = measure.measure_all(usable, jobs, options.rounds, say)
+    samples, rounds = measure.measure_all(
+        usable, jobs, options.rounds, say,
+        lambda samples, job: compare.is_complete(samples, job, names[0]))
     for title in samples.groups:
         say(compare.table(samples, title, names))
     for (job, library), sentence in samples.failures.items():
