@@ -21,8 +21,7 @@ struct Layout {
 
 /// SIZE and HOST_BYTES are bounded by the callers, so that no sum overflows.
 Layout layout_of(std::uint32_t size, std::size_t host_bytes) {
-  constexpr std::size_t entries_offset = (sizeof(JobHeader) + base::cache_line_bytes - 1) /
-                                         base::cache_line_bytes * base::cache_line_bytes;
+  constexpr std::size_t entries_offset = base::round_to_lines(sizeof(JobHeader));
   const std::size_t host_offset =
       platform::round_to_pages(entries_offset + std::size_t{size} * sizeof(ProcessEntry));
   return {entries_offset, host_offset, host_offset + platform::round_to_pages(host_bytes)};

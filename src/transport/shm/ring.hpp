@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "base/cache_line.hpp"
 #include "platform/prefetch.hpp"
 #include "transport/shm/cells.hpp"
 #include "transport/shm/layout.hpp"
@@ -96,9 +97,6 @@ class RingArea {
   [[nodiscard]] std::uint64_t place(std::size_t frame_bytes) const {
     const std::uint64_t offset = tail_ % bytes_;
     return offset + frame_bytes <= bytes_ ? tail_ : tail_ + (bytes_ - offset);
-  }
-  static constexpr std::uint64_t rounded(std::size_t frame_bytes) {
-    return (frame_bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
   }
 
  private:
@@ -201,7 +199,7 @@ class RingSender {
   /// Those of the reserved frame, one of a row, which has BYTES at ROOM in the bulk area.
   void claim_lines(std::byte* room, std::size_t bytes) {
     claim(line().frame);
-    const std::uint64_t rounded = RingArea::rounded(bytes);
+    const std::uint64_t rounded = base::round_to_lines(bytes);
     if (!is_for_two() || !is_free_after(room, rounded)) return;
     claim(line(1).frame);
     for (std::uint64_t offset = 0; offset < 2 * rounded; offset += cache_line_bytes)
@@ -247,7 +245,7 @@ class RingSender {
   [[nodiscard]] bool is_named_late() const { return reserved_bytes_ >= long_cell_frame_bytes; }
   std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t bytes) {
     const std::uint64_t start = used.area.place(bytes);
-    const std::uint64_t wanted_end = start + RingArea::rounded(bytes);
+    const std::uint64_t wanted_end = start + base::round_to_lines(bytes);
     if (wanted_end - used.head > used.area.bytes()) {
       refresh();
       if (wanted_end - used.head > used.area.bytes()) return nullptr;
@@ -398,7 +396,7 @@ class RingReceiver {
     const std::size_t whole_bytes = phase + bytes;
     if (whole_bytes > area.bytes()) return {};
     const std::uint64_t start = area.place(whole_bytes);
-    front_end_ = start + RingArea::rounded(whole_bytes);
+    front_end_ = start + base::round_to_lines(whole_bytes);
     return {area.at(start) + phase, bytes};
   }
   void publish() {

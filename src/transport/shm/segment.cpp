@@ -23,10 +23,10 @@ std::size_t rings_offset(std::uint64_t queue_slots) {
 Result<Segment> Segment::create(const Settings& settings, memory::Ledger& ledger) {
   const auto slots = std::bit_ceil(static_cast<std::uint32_t>(settings.queue_slots));
   const RingShape shape{std::bit_ceil(static_cast<std::uint32_t>(settings.ring_lines)),
-                        static_cast<std::uint32_t>(
-                            RingArea::rounded(static_cast<std::size_t>(settings.ring_bulk_bytes))),
-                        static_cast<std::uint32_t>(
-                            RingArea::rounded(static_cast<std::size_t>(settings.ring_long_bytes))),
+                        static_cast<std::uint32_t>(base::round_to_lines(
+                            static_cast<std::size_t>(settings.ring_bulk_bytes))),
+                        static_cast<std::uint32_t>(base::round_to_lines(
+                            static_cast<std::size_t>(settings.ring_long_bytes))),
                         static_cast<std::uint32_t>(settings.ring_cells)};
   const std::size_t fixed_bytes = rings_offset(slots);
   const std::size_t window_bytes = fixed_bytes + static_cast<std::size_t>(settings.rings_max) *
@@ -78,7 +78,7 @@ RingShape Segment::next_shape() const {
   if (rings_ < whole_rings_) return shape_;
   RingShape shape = shape_;
   shape.bulk_bytes = static_cast<std::uint32_t>(
-      RingArea::rounded(std::max<std::size_t>(shape_.bulk_bytes / 4, 4096)));
+      base::round_to_lines(std::max<std::size_t>(shape_.bulk_bytes / 4, 4096)));
   return shape;
 }
 
