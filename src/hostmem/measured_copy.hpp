@@ -18,6 +18,7 @@
 
 #include "base/cache_line.hpp"
 #include "base/copy.hpp"
+#include "hostmem/cold_places.hpp"
 #include "hostmem/pace.hpp"
 #include "platform/clock.hpp"
 
@@ -163,7 +164,7 @@ class MeasuredCopy {
   void copy_measured(std::byte* to, const std::byte* from, std::size_t bytes) {
     CopyChoice& choice = choices_[kind_of(to, from, bytes)];
     const CopyChoice::Next next = choice.next();
-    if (next.is_measured && choice.wants_place()) choice.note_place(is_cold(to + bytes / 2));
+    if (next.is_measured && choice.wants_place()) choice.note_place(is_in_no_cache(to + bytes / 2));
     const std::uint64_t began_ns = next.is_measured ? platform::monotonic_ns() : 0;
     copy(next.way, to, from, bytes);
     if (next.is_measured) [[unlikely]]
@@ -176,13 +177,6 @@ class MeasuredCopy {
     const std::size_t length =
         std::size_t{bytes >= longer_bytes[0]} + std::size_t{bytes >= longer_bytes[1]};
     return 2 * length + (difference % base::cache_line_bytes == 0 ? 1 : 0);
-  }
-  /// Whether the line of PLACE has to come from memory.
-  static bool is_cold(const std::byte* place) {
-    constexpr std::uint64_t cached_ns = 60;  // at most; 20 to 30 of them to look at the clock
-    const std::uint64_t began_ns = platform::monotonic_ns();
-    static_cast<void>(*static_cast<const volatile std::byte*>(place));
-    return platform::monotonic_ns() - began_ns > cached_ns;
   }
   static void copy(CopyWay way, std::byte* to, const std::byte* from, std::size_t bytes) {
     switch (way) {

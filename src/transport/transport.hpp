@@ -213,8 +213,9 @@ class Link {
   virtual void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
     base::copy_bytes(to, from, bytes);
   }
-  /// The opposite, out of a frame that has arrived.
-  virtual void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
+  /// The opposite, out of a frame that has arrived, with a part of a message of MESSAGE_BYTES.
+  virtual void copy_out(std::byte* to, const std::byte* from, std::size_t bytes,
+                        std::uint64_t /*message_bytes*/) {
     base::copy_bytes(to, from, bytes);
   }
   /// Makes the reserved frame visible to the peer and wakes it if it sleeps.

@@ -75,6 +75,27 @@ void every_pair_and_size() {
   }
 }
 
+// Into memory that nobody has touched: on one host it is written past the caches.
+void longer_than_caches() {
+  const int rank = rank_in(world), partner = rank ^ 1;
+  constexpr int messages = 2, bytes = (4 << 20) + 3;
+  for (int i = 0; i < messages && partner < size_of(world); ++i) {
+    const Bytes out = patterned(rank + i, bytes);
+    constexpr std::size_t mapped = bytes + 4096;
+    void* const fresh =
+        ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(fresh != MAP_FAILED, "there is memory");
+    auto* const in = static_cast<unsigned char*>(fresh) + 5;
+    MPI_Status status;
+    MPI_Sendrecv(out.data(), bytes, MPI_BYTE, partner, i, in, bytes, MPI_BYTE, partner, i, world,
+                 &status);
+    check_status(status, partner, i, bytes, "a message longer than caches");
+    check_pattern(Bytes(in, in + bytes), partner + i, bytes, "a message longer than caches");
+    check_equal(in[-1] + in[bytes], 0, "the bytes around a message longer than caches");
+    ::munmap(fresh, mapped);
+  }
+}
+
 void truncation() {
   MPI_Comm comm;
   MPI_Comm_dup(world, &comm);
@@ -421,9 +442,9 @@ int main() {
   const Mpi mpi;
   // A barrier after each: its wildcards must not find messages of the next.
   for (const auto section :
-       {ring, every_pair_and_size, truncation, blocking_receives, order_with_wildcards,
-        order_of_posted, synchronous, buffered, buffered_in_session, exchanges, no_process,
-        to_itself, derived_types}) {
+       {ring, every_pair_and_size, longer_than_caches, truncation, blocking_receives,
+        order_with_wildcards, order_of_posted, synchronous, buffered, buffered_in_session,
+        exchanges, no_process, to_itself, derived_types}) {
     section();
     MPI_Barrier(world);
   }

@@ -26,16 +26,16 @@ namespace hawser::p2p {
   pack_by(copy, buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
 }
 
-/// Unpacks them; in a frame of PEER they stand at IN.
+/// Unpacks them; in a frame of PEER they stand at IN, a part of a message of MESSAGE_BYTES.
 [[gnu::always_inline]] inline void unpack_frame(channel::Endpoint& peer, const Buffer& buffer,
                                                 std::uint64_t offset, const std::byte* in,
-                                                std::size_t bytes) {
+                                                std::size_t bytes, std::uint64_t message_bytes) {
   if (bytes < base::long_copy_bytes) {
     unpack(buffer, static_cast<Count>(offset), in, static_cast<Count>(bytes));
     return;
   }
   const auto copy = [&](std::byte* to, const std::byte* from, std::size_t length) {
-    peer.link().copy_out(to, from, length);
+    peer.link().copy_out(to, from, length, message_bytes);
   };
   unpack_by(copy, buffer, static_cast<Count>(offset), in, static_cast<Count>(bytes));
 }

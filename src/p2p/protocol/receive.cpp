@@ -103,7 +103,7 @@ template <ChannelKind kind>
                      wanted.tag == any_tag ? any_tag : arrival->match.tag};
   const std::size_t bytes = arrival->payload.size();
   if (!(key == wanted) || bytes > capacity) return Taken::no;
-  unpack_frame(from, buffer, 0, arrival->payload.data(), bytes);
+  unpack_frame(from, buffer, 0, arrival->payload.data(), bytes, bytes);
   *status = status_of({key.context, key.source, arrival->match.tag}, bytes);
   from.count_received(kind, bytes);
   from.pop(kind);
@@ -117,7 +117,7 @@ Taken ChannelBackend::take_stored(StoredMessage& message, const Buffer& buffer,
   if (message.frame_class != FrameClass::eager) return Taken::no;
   const std::span<const std::byte> payload = message.payload();
   if (payload.size() > capacity) return Taken::no;
-  unpack_frame(*message.from, buffer, 0, payload.data(), payload.size());
+  unpack_frame(*message.from, buffer, 0, payload.data(), payload.size(), payload.size());
   *status = status_of(message.node.key, payload.size());
   if (payload.size() > free_payload_bytes) return_credit(*message.from, payload.size());
   recycle(take_out(message));

@@ -186,7 +186,7 @@ class ReceiveRequest final : public Request, public PostedReceive {
     received += data.size();
     const std::uint64_t room = capacity - std::min(offset, capacity);
     const std::uint64_t bytes = std::min<std::uint64_t>(data.size(), room);
-    if (bytes > 0) unpack_frame(*endpoint, buffer, offset, data.data(), bytes);
+    if (bytes > 0) unpack_frame(*endpoint, buffer, offset, data.data(), bytes, total);
   }
   [[gnu::always_inline]] void finish() {
     if (is_truncated()) [[unlikely]]

@@ -88,10 +88,21 @@ void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
   copy_timed(one_copy_, OneCopyChoice::Copy::into_frame, bytes, [&] { copy_in_(to, from, bytes); });
 }
 
-void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
-  const bool is_cell = incoming_ring_ && incoming_ring_->is_front_in_cell();
-  hostmem::MeasuredCopy& copy = is_cell ? copy_out_of_cell_ : copy_out_;
-  copy_timed(one_copy_, OneCopyChoice::Copy::out_of_frame, bytes, [&] { copy(to, from, bytes); });
+void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes,
+                       std::uint64_t message_bytes) {
+  copy_timed(one_copy_, OneCopyChoice::Copy::out_of_frame, bytes, [&] {
+    if (is_for_memory(to, bytes, message_bytes)) return base::copy_past_cache(to, from, bytes);
+    const bool is_cell = incoming_ring_ && incoming_ring_->is_front_in_cell();
+    hostmem::MeasuredCopy& copy = is_cell ? copy_out_of_cell_ : copy_out_;
+    copy(to, from, bytes);
+  });
+}
+
+/// Whether a part of a message is to be stored past the caches.
+bool ShmLink::is_for_memory(const std::byte* to, std::size_t bytes, std::uint64_t message_bytes) {
+  if (message_bytes < hostmem::ColdPlaces::message_bytes_min) return false;
+  if (cold_places_.note(to, bytes)) cold_places_.looked(hostmem::is_in_no_cache(to + bytes / 2));
+  return cold_places_.are_cold();
 }
 
 void ShmLink::commit(ChannelKind kind) {

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "hostmem/cold_places.hpp"
 #include "hostmem/measured_copy.hpp"
 #include "hostmem/one_copy.hpp"
 #include "hostmem/wake.hpp"
@@ -52,7 +53,8 @@ class ShmLink final : public Link {
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
   std::byte* reserve_in_phase(ChannelKind kind, std::size_t bytes, std::size_t phase) override;
   void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) override;
-  void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) override;
+  void copy_out(std::byte* to, const std::byte* from, std::size_t bytes,
+                std::uint64_t message_bytes) override;
   void commit(ChannelKind kind) override;
   bool ask(ChannelKind kind) override;
   bool give_back(ChannelKind kind) override;
@@ -147,6 +149,8 @@ class ShmLink final : public Link {
 
   QueueSlot* claim_slot();
   std::byte* reserve_in_ring(std::size_t bytes, std::size_t phase);
+  [[nodiscard]] bool is_for_memory(const std::byte* to, std::size_t bytes,
+                                   std::uint64_t message_bytes);
   void count_longer_frame(std::size_t bytes);
 
   Identity identity_;
@@ -167,6 +171,7 @@ class ShmLink final : public Link {
   hostmem::MeasuredCopy copy_in_{hostmem::CopyEnds::to_peer};
   hostmem::MeasuredCopy copy_out_{hostmem::CopyEnds::from_peer};
   hostmem::MeasuredCopy copy_out_of_cell_{hostmem::CopyEnds::from_peer_to_us};
+  hostmem::ColdPlaces cold_places_;
   hostmem::OneCopyChoice one_copy_;
   RingShape outgoing_shape_{};
   std::uint32_t put_off_ = 0;       // in a row
