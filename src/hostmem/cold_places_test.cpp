@@ -15,29 +15,29 @@ const std::byte* place(std::uintptr_t offset) {
   return reinterpret_cast<const std::byte*>((std::uintptr_t{1} << 32) + offset);
 }
 
-struct Seen {
+struct Received {
   int past_caches = 0;  // pieces
   int looks = 0;
 };
 
 /// A message to the place at OFFSET, which IS_COLD wherever it is looked at.
-Seen receive(ColdPlaces& places, std::uintptr_t offset, bool is_cold) {
-  Seen seen;
+Received receive(ColdPlaces& places, std::uintptr_t offset, bool is_cold) {
+  Received received;
   for (std::size_t at = 0; at < message_bytes; at += piece_bytes) {
     if (places.note(place(offset + at), piece_bytes)) {
-      ++seen.looks;
+      ++received.looks;
       places.looked(is_cold);
     }
-    seen.past_caches += places.are_cold() ? 1 : 0;
+    received.past_caches += places.are_cold() ? 1 : 0;
   }
-  return seen;
+  return received;
 }
 
 constexpr int pieces = message_bytes / piece_bytes;
 
 TEST(ColdPlaces, AreFoundByLooksOfWhichThereAreFew) {
   ColdPlaces places;
-  const Seen first = receive(places, 0, true);
+  const Received first = receive(places, 0, true);
   EXPECT_GT(first.past_caches, pieces / 2);
   EXPECT_LT(first.past_caches, pieces);
   EXPECT_LE(first.looks, pieces / 16);
