@@ -46,7 +46,8 @@ TEST(ColdPlaces, AreFoundByLooksOfWhichThereAreFew) {
 
 TEST(ColdPlaces, AreNoneWhereLooksFindThemCached) {
   ColdPlaces places;
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(receive(places, i * message_bytes, false).past_caches, 0);
+  for (std::size_t i = 0; i < 10; ++i)
+    EXPECT_EQ(receive(places, i * message_bytes, false).past_caches, 0);
 }
 
 TEST(ColdPlaces, EndWithALookThatFindsOneCached) {
@@ -59,26 +60,26 @@ TEST(ColdPlaces, AreNoneWhereOneBufferServesAllMessages) {
   ColdPlaces places;
   receive(places, 0, true);
   // What was written past the caches, and not read, is cold; by ordinary stores it would not be.
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(receive(places, 0, true).past_caches, 0);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(receive(places, 0, true).past_caches, 0);
 }
 
 TEST(ColdPlaces, AreNoneWhereTwoBuffersTakeTurns) {
   ColdPlaces places;
-  for (int i = 0; i < 4; ++i) receive(places, i % 2 * message_bytes, true);
-  for (int i = 0; i < 10; ++i)
+  for (std::size_t i = 0; i < 4; ++i) receive(places, i % 2 * message_bytes, true);
+  for (std::size_t i = 0; i < 10; ++i)
     EXPECT_EQ(receive(places, i % 2 * message_bytes, true).past_caches, 0);
 }
 
 TEST(ColdPlaces, AreThereAgainOnceBuffersAreNotReused) {
   ColdPlaces places;
-  for (int i = 0; i < 3; ++i) receive(places, 0, true);
-  for (int i = 1; i < 6; ++i) receive(places, i * message_bytes, true);
+  for (std::size_t i = 0; i < 3; ++i) receive(places, 0, true);
+  for (std::size_t i = 1; i < 6; ++i) receive(places, i * message_bytes, true);
   EXPECT_EQ(receive(places, 6 * message_bytes, true).past_caches, pieces);
 }
 
 TEST(ColdPlaces, AreColdWhereABufferIsReusedLate) {
   ColdPlaces places;
-  for (int i = 0; i < 32; ++i) receive(places, i % 16 * message_bytes, true);
+  for (std::size_t i = 0; i < 32; ++i) receive(places, i % 16 * message_bytes, true);
   EXPECT_EQ(receive(places, 0, true).past_caches, pieces);
 }
 
