@@ -14,21 +14,12 @@
 // count as cold, whatever a look finds: ordinary stores would have left them in a cache.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "platform/clock.hpp"
+#include "hostmem/cold_looks.hpp"
 
 namespace hawser::hostmem {
-
-/// Whether the line of PLACE has to come from memory. It comes: this takes as long.
-inline bool is_in_no_cache(const std::byte* place) {
-  constexpr std::uint64_t cached_ns = 60;  // at most; 20 to 30 of them to look at the clock
-  const std::uint64_t began_ns = platform::monotonic_ns();
-  static_cast<void>(*static_cast<const volatile std::byte*>(place));
-  return platform::monotonic_ns() - began_ns > cached_ns;
-}
 
 class ColdPlaces {
  public:
@@ -46,14 +37,11 @@ class ColdPlaces {
     return true;
   }
   /// Whether it was in no cache.
-  void looked(bool is_cold) {
-    cold_looks_ = is_cold ? std::min<std::uint8_t>(cold_looks_ + 1, looks_for_change) : 0;
-  }
-  [[nodiscard]] bool are_cold() const { return cold_looks_ == looks_for_change && !is_reused_; }
+  void looked(bool is_cold) { looks_.note(is_cold); }
+  [[nodiscard]] bool are_cold() const { return looks_.are_cold() && !is_reused_; }
 
  private:
   static constexpr std::uint8_t runs_between_looks = 15;
-  static constexpr std::uint8_t looks_for_change = 3;  // one may be an accident (an interrupt)
   /// What is written again before so much else was received would be in a cache that cores share.
   static constexpr std::uint64_t reuse_bytes_max = std::uint64_t{16} << 20;
 
@@ -71,8 +59,8 @@ class ColdPlaces {
   std::uintptr_t watched_ = 0;
   std::uint64_t since_watched_ = reuse_bytes_max;  // bytes received since it was written
   bool is_reused_ = false;
-  std::uint8_t left_ = 0;        // runs until the next look
-  std::uint8_t cold_looks_ = 0;  // in a row
+  std::uint8_t left_ = 0;  // runs until the next look
+  ColdLooks looks_;
 };
 
 }  // namespace hawser::hostmem

@@ -18,7 +18,7 @@
 
 #include "base/cache_line.hpp"
 #include "base/copy.hpp"
-#include "hostmem/cold_places.hpp"
+#include "hostmem/cold_looks.hpp"
 #include "hostmem/pace.hpp"
 #include "platform/clock.hpp"
 
@@ -54,9 +54,7 @@ class CopyChoice {
   /// Whether where the next run goes to IS_COLD, in none of this core's caches. To write whole
   /// lines there without fetching them seems to be quick. But it drives the lines that are read out
   /// of the caches as well, and the peer waits for memory: a price that no run of ours shows.
-  void note_place(bool is_cold) {
-    cold_looks_ = is_cold ? std::min<std::uint8_t>(cold_looks_ + 1, looks_for_change) : 0;
-  }
+  void note_place(bool is_cold) { cold_looks_.note(is_cold); }
   /// A measured run of BYTES took NS, by the way that next() said.
   void took(std::size_t bytes, std::uint64_t ns) {
     const std::uint32_t pace = hostmem::pace_of(bytes, ns);
@@ -66,9 +64,7 @@ class CopyChoice {
       note_look(pace);
     }
   }
-  [[nodiscard]] CopyWay best() const {
-    return cold_looks_ == looks_for_change ? CopyWay::vector : best_;
-  }
+  [[nodiscard]] CopyWay best() const { return cold_looks_.are_cold() ? CopyWay::vector : best_; }
 
  private:
   static constexpr std::uint16_t runs_between_looks = 64;
@@ -142,7 +138,7 @@ class CopyChoice {
   std::uint8_t trials_ = 0;         // of the way that is tried now
   std::uint8_t strange_ = 0;        // looks in a row that found another pace
   CopyWay best_ = CopyWay::vector;  // wherever it goes to
-  std::uint8_t cold_looks_ = 0;     // in a row
+  ColdLooks cold_looks_;
 };
 static_assert(sizeof(CopyChoice) <= 24);
 

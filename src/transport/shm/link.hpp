@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "hostmem/cold_looks.hpp"
 #include "hostmem/cold_places.hpp"
 #include "hostmem/measured_copy.hpp"
 #include "hostmem/one_copy.hpp"
