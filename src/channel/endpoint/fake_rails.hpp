@@ -106,10 +106,13 @@ class FakeLink final : public transport::Link {
   transport::Result<std::unique_ptr<transport::HeldMemory>> hold(std::uint64_t /*address*/,
                                                                  std::size_t /*bytes*/) override {
     struct Held final : transport::HeldMemory {
+      explicit Held(int& held) : count(++held) {}
+      ~Held() override { --count; }
       [[nodiscard]] std::uint32_t remote_key() const override { return 1; }
       [[nodiscard]] std::uint32_t local_key() const override { return 2; }
+      int& count;
     };
-    return std::unique_ptr<transport::HeldMemory>(std::make_unique<Held>());
+    return std::unique_ptr<transport::HeldMemory>(std::make_unique<Held>(held));
   }
   bool start(const transport::Operation& operation) override;
 
@@ -125,6 +128,7 @@ class FakeLink final : public transport::Link {
     crowded_out_ = crowded_out;
   }
 
+  int held = 0;  // pieces of this process's memory now
   int asked_times = 0;
   int given_back_times = 0;
   int broken = 0;

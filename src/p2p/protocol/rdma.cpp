@@ -58,7 +58,6 @@ wire::RendezvousHeader ChannelBackend::offer(SendRequest& request, ChannelKind k
   header.offer = Offer::put;
   if (!is_read(kind)) return header;
   const StripeRails rails = rails_for(*request.endpoint, request.total, every_rail);
-  request.held.clear();  // of an attempt that found no room
   for (const StripeRail& rail : rails.rails()) {
     auto held = request.endpoint->link(rail.number)
                     ->hold(header.address, static_cast<std::size_t>(header.total));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/assert.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 
 namespace hawser::p2p {
@@ -33,7 +34,7 @@ void SendRequest::dispose() const {
   self->comm_ = nullptr;
   self->type_ = nullptr;
   self->copy.reset();
-  self->held.clear();
+  HAWSER_DEBUG_ASSERT(held.empty());
   self->more.clear();
   reset_references();
   pool_.give_back(self);

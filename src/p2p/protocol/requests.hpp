@@ -137,7 +137,8 @@ class SendRequest final : public Request {
   bool may_be_copied = false;             // or frames asked for: the receiver has the choice
   std::optional<std::uint32_t> checksum;  // of the packed data, where it may be had and is checked
   std::unique_ptr<std::byte[]> copy;      // of the data, if the user was let go before the match
-  /// The data, while adapters may read it, for each rail.
+  /// The data, while adapters may read it, for each rail. Given back in the lane: a network's
+  /// registrations are the lane's, and the last reference may be any thread's.
   std::vector<std::unique_ptr<transport::HeldMemory>> held;
   std::uint8_t held_rail = 0;       // of the last of them, without copies
   std::uint32_t parts_leaving = 0;  // by operations, that the adapter has still to report

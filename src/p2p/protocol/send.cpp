@@ -290,6 +290,7 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
                         });
   if (!sent) {
     strike_out(request);
+    request.held.clear();
     return false;
   }
   request.sent = payload;
@@ -318,6 +319,7 @@ void ChannelBackend::complete_send(SendRequest& request) {
   request.is_over = true;
   if (request.parts_leaving > 0) return;
   strike_out(request);
+  request.held.clear();
   if (request.copy) ledger_.refund(memory::Account::sender_fifo, request.total);
   if (!request.is_complete()) request.finish();
   let_go(request);

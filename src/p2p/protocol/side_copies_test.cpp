@@ -69,6 +69,8 @@ class SideCopies : public ::testing::TestWithParam<std::string> {
     pass(2000);
     EXPECT_TRUE(a->backend.is_drained() && b->backend.is_drained());
     EXPECT_FALSE(a->backend.has_work() || b->backend.has_work());
+    // However long the user keeps the requests, and whichever thread lets go of them.
+    EXPECT_EQ(a->first().link(1).held + b->first().link(0).held, 0);
   }
 
   /// From A to B.

@@ -297,6 +297,7 @@ void ChannelBackend::on_lost(Endpoint& endpoint) {
   receives_by_frames_.for_each([&](ReceiveRequest& request) {
     if (request.endpoint != &endpoint) return;
     receives_by_frames_.erase(request.token);
+    request.drop_rdma();
     request.finish_with(error);
     let_go(request);
   });
