@@ -34,10 +34,26 @@ constexpr int before_the_call = -1;
 /// (Linux 5.18) and MADV_GUARD_INSTALL (6.13).
 constexpr std::array more_advice_that_discards = {24, 102};
 
+Error missing(const Error& cause) {
+  return Error(ErrorClass::other,
+               fmt::format("memory events: {}; install UCX (libucx0), and registered memory can be "
+                           "kept between messages",
+                           cause.sentence()));
+}
+
+Error refusal(const UcmFunctions& ucm, UcsStatus status) {
+  return Error(ErrorClass::other,
+               fmt::format("memory events: libucm can't watch memory ({}); UCX_MEM_EVENTS and "
+                           "UCX_MEM_MMAP_HOOK_MODE must not switch it off",
+                           ucm.status_string(status)));
+}
+
+void hear_nothing(int, UcmEvent*, void*) {}
+
 Result<UcmFunctions> open_ucm() {
   const platform::KeptSignalHandlers kept;
   auto library = platform::SharedLibrary::open(library_name);
-  if (!library.ok()) return library.take_error();
+  if (!library.ok()) return missing(library.take_error());
   UcmFunctions ucm{};
   HAWSER_TRY(library->find("ucm_set_event_handler", &ucm.set_event_handler));
   HAWSER_TRY(library->find("ucm_unset_event_handler", &ucm.unset_event_handler));
@@ -50,13 +66,19 @@ Result<UcmFunctions> open_ucm() {
 MemoryEvents::MemoryEvents(RegistrationCache& cache, std::unique_ptr<const UcmFunctions> ucm)
     : cache_(cache), ucm_(std::move(ucm)) {}
 
+Result<void> MemoryEvents::prepare() {
+  const auto ucm = open_ucm();
+  if (!ucm.ok()) return ucm.error();
+  const UcsStatus status =
+      ucm->set_event_handler(events_we_need, before_the_call, &hear_nothing, nullptr);
+  if (status != 0) return refusal(*ucm, status);
+  ucm->unset_event_handler(events_we_need, &hear_nothing, nullptr);
+  return {};
+}
+
 Result<std::unique_ptr<MemoryEvents>> MemoryEvents::start(RegistrationCache& cache) {
   auto ucm = open_ucm();
-  if (!ucm.ok())
-    return Error(ErrorClass::other,
-                 fmt::format("memory events: {}; install UCX (libucx0), and registered memory can "
-                             "be kept between messages",
-                             ucm.error().sentence()));
+  if (!ucm.ok()) return ucm.take_error();
   std::unique_ptr<MemoryEvents> events(
       new MemoryEvents(cache, std::make_unique<const UcmFunctions>(*ucm)));
   HAWSER_TRY(events->listen());
@@ -71,11 +93,8 @@ MemoryEvents::~MemoryEvents() {
 Result<void> MemoryEvents::listen() {
   const UcsStatus status =
       ucm_->set_event_handler(events_we_need, before_the_call, &MemoryEvents::on_event, this);
-  if (status == 0) return {};
-  return Error(ErrorClass::other,
-               fmt::format("memory events: libucm can't watch memory ({}); UCX_MEM_EVENTS and "
-                           "UCX_MEM_MMAP_HOOK_MODE must not switch it off",
-                           ucm_->status_string(status)));
+  if (status != 0) return refusal(*ucm_, status);
+  return {};
 }
 
 /// The program may have told libucm that it calls it itself, and then does not.

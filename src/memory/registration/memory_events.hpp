@@ -8,10 +8,14 @@
 //
 // Not told, as by every such hook: system calls past libc, a file that is cut or gets holes under
 // its mapping, and what other processes do (process_madvise).
+// It patches code while the process runs: a thread that unmaps memory meanwhile may execute half an
+// instruction (newer versions of UCX make that rarer: its pull request 9148). So the patching is a
+// step of its own, prepare(), for a time when no other thread is at work.
 // Ownership: borrows the cache, which outlives it. The hooks stay in the process's code until that
 //            ends; where nobody listens they cost a lock that readers share.
-// Threads:   start and end under no lock that an event's thread may wait for; events come in the
-//            thread that causes them. Errors: a sentence with cause and cure.
+// Threads:   prepare() while no other thread unmaps memory, frees some or ends; start and end under
+//            no lock that an event's thread may wait for; events come in the thread that causes
+//            them. Errors: a sentence with cause and cure.
 #pragma once
 
 #include <atomic>
@@ -28,6 +32,8 @@ union UcmEvent;
 
 class MemoryEvents {
  public:
+  /// Loads libucm and has it patch all that start() needs: that one changes no code then.
+  static Result<void> prepare();
   /// From now on CACHE hears of memory that goes. No error means that an event was seen to come.
   static Result<std::unique_ptr<MemoryEvents>> start(RegistrationCache& cache);
   ~MemoryEvents();

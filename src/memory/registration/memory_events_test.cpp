@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/sanitizers.hpp"
+#include "memory/registration/code_of_libc.hpp"
 #include "memory/registration/recording_registrar.hpp"
 #include "platform/file.hpp"
 
@@ -60,6 +61,33 @@ class MemoryEventsTest : public testing::Test {
       registrar, ledger, {.pinned_bytes_max = std::size_t{1} << 32, .page_bytes = page}};
   std::unique_ptr<MemoryEvents> events;
 };
+
+constexpr int is_missing = 77;
+
+/// 0 if start() leaves the code as prepare() has made it.
+int change_after_preparing() {
+  const CodeOfLibc own = code_of_libc();
+  if (!MemoryEvents::prepare().ok()) return is_missing;
+  const CodeOfLibc prepared = code_of_libc();
+  Ledger ledger;
+  RecordingRegistrar registrar;
+  RegistrationCache cache(registrar, ledger, {.pinned_bytes_max = 0, .page_bytes = 4096});
+  const auto events = MemoryEvents::start(cache);
+  return events.ok() && prepared != own && code_of_libc() == prepared ? 0 : 1;
+}
+
+// A thread may be about to run what start() would change.
+TEST(MemoryEventsPrepared, NoCodeIsChangedLater) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process in which nothing is patched
+  int change = -1;
+  const auto note = [&](int status) {
+    change = WEXITSTATUS(status);
+    return WIFEXITED(status);
+  };
+  EXPECT_EXIT(::_exit(change_after_preparing()), note, "");
+  if (change == is_missing) GTEST_SKIP() << "there is no libucm";
+  EXPECT_EQ(change, 0);
+}
 
 TEST_F(MemoryEventsTest, UntouchedMemoryStaysRegistered) {
   void* const memory = map_bytes(bytes);

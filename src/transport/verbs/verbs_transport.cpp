@@ -36,6 +36,9 @@ void drain(ibv_comp_channel* channel) {
 
 Result<std::vector<std::unique_ptr<VerbsTransport>>> VerbsTransport::open_all(
     const Environment& environment, const Settings& settings) {
+  // Before an adapter's library has threads, and before this one's make progress. Without events
+  // nothing stays registered; see make_registrations().
+  if (settings.registration_cache) std::ignore = memory::MemoryEvents::prepare();
   auto ports = Port::open_all(settings);
   if (!ports) return ports.take_error();
   std::vector<std::unique_ptr<VerbsTransport>> transports;
@@ -52,9 +55,11 @@ Result<std::vector<std::unique_ptr<VerbsTransport>>> VerbsTransport::open_all(
 
 Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(const Environment& environment,
                                                              const Settings& settings) {
-  auto port = Port::open(settings);
-  if (!port) return port.take_error();
-  return open(environment, settings, std::move(*port), 0);
+  Settings one = settings;
+  one.rails_max = 1;
+  auto transports = open_all(environment, one);
+  if (!transports) return transports.take_error();
+  return std::move(transports->front());
 }
 
 Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(const Environment& environment,

@@ -6,9 +6,12 @@
 
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "memory/registration/code_of_libc.hpp"
 #include "transport/verbs/test_end.hpp"
 
 namespace hawser::transport::verbs {
@@ -53,6 +56,22 @@ TEST(VerbsTransport, WhoWasReachedCanAnswer) {
   settle(a, b);
   ASSERT_EQ(a.sink.arrivals.size(), 1U);
   EXPECT_TRUE(a.sink.links.empty()) << "it had connected itself";
+}
+
+/// Whether memory is first registered without a change to code that other threads may be running.
+bool keeps_code_when_it_registers() {
+  Pair pair;
+  const memory::CodeOfLibc code = memory::code_of_libc();
+  pair.connect();
+  const auto bytes = std::make_unique<std::array<std::byte, 100'000>>();
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes->data());
+  const bool is_held = pair.there->hold(address, bytes->size()).ok();
+  return is_held && memory::code_of_libc() == code;
+}
+
+TEST(VerbsTransport, AProgramThatIsUnderWayKeepsItsCode) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process that has registered nothing yet
+  EXPECT_EXIT(::_exit(keeps_code_when_it_registers() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 TEST(VerbsTransport, AStrangerIsNotHeard) {
