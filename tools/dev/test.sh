@@ -6,7 +6,7 @@
 results=build/results
 sections=(lint generated multirank launchers abi fault mitigation simulation other cluster softrdma mpi4py
   mpi4py_verbs asan-ubsan threads fuzz)
-nightly_sections=(tidy clang verbs_matrix mpi4py_verbs_all many-seeds)
+nightly_sections=(tidy clang verbs_matrix mpi4py_verbs_all many-seeds thread_programs)
 fuzz_seconds=20 # for all targets together
 mitigation_seeds=500
 program_forms=() # of the programs on softrdma: the short ones
@@ -107,14 +107,45 @@ section_asan-ubsan() {
   ctest_section asan-ubsan asan-ubsan -L '^(unit|multirank)$'
 }
 
-section_threads() {
-  build_tests tsan --labels threads
-  # GCC 12's thread sanitizer cannot map its shadow when the kernel randomises widely.
+# at_fixed_addresses COMMAND…: where that is allowed. GCC 12's thread sanitizer cannot map its shadow
+# when the kernel randomises widely.
+at_fixed_addresses() {
   local fixed=(setarch -R)
   "${fixed[@]}" true 2>/dev/null || fixed=()
+  "${fixed[@]}" "$@"
+}
+
+section_threads() {
+  build_tests tsan --labels threads
   step "ctest tsan"
-  "${fixed[@]}" ctest --test-dir build/tsan -j "$jobs" --output-on-failure --timeout 240 \
+  at_fixed_addresses ctest --test-dir build/tsan -j "$jobs" --output-on-failure --timeout 240 \
     --no-tests=ignore --output-junit "$root/$results/threads.xml" -L '^threads$'
+}
+
+# Programs with threads, and the library's own beside them, under the thread sanitizer, which bears
+# neither the launcher's fork() nor libucm's hooks.
+section_thread_programs() {
+  local program transport progress status=0
+  build release mpirun
+  build tsan mpi_abi hawser_component_verbs softrdma_ibverbs multirank_{threads,stress,requests}
+  for program in threads stress requests; do
+    for transport in shm tcp verbs; do
+      for progress in polling thread two_threads; do
+        step "$program over $transport, $progress"
+        if TSAN_OPTIONS="suppressions=$root/tests/multirank/thread_sanitizer.supp" \
+          HAWSER_VERBS_ADAPTER=softrdma HAWSER_VERBS_REGISTRATION_CACHE=false \
+          HAWSER_TRANSPORT=$transport HAWSER_WAIT_PROGRESS=$progress \
+          at_fixed_addresses build/release/bin/mpirun -n 4 --timeout 200 \
+          "build/tsan/tests/multirank/$program"; then
+          record thread_programs 1 0 0
+        else
+          record thread_programs 0 1 0
+          status=1
+        fi
+      done
+    done
+  done
+  return $status
 }
 
 section_fuzz() {
