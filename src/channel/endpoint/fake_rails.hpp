@@ -106,7 +106,7 @@ class FakeLink final : public transport::Link {
   transport::Result<std::unique_ptr<transport::HeldMemory>> hold(std::uint64_t /*address*/,
                                                                  std::size_t /*bytes*/) override {
     struct Held final : transport::HeldMemory {
-      explicit Held(int& held) : count(++held) {}
+      explicit Held(int& counter) : count(++counter) {}
       ~Held() override { --count; }
       [[nodiscard]] std::uint32_t remote_key() const override { return 1; }
       [[nodiscard]] std::uint32_t local_key() const override { return 2; }
