@@ -222,9 +222,11 @@ std::uint64_t ChannelBackend::enlist(SendRequest& request) {
   return request.token = sends_in_rendezvous_.insert(&request);
 }
 
+/// No longer; what was held for it is given back.
 void ChannelBackend::strike_out(SendRequest& request) {
   --request.endpoint->sends_under_way;
   sends_in_rendezvous_.erase(request.token);
+  request.held.clear();
 }
 
 /// False if there is no room for the first frame.
@@ -290,7 +292,6 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
                         });
   if (!sent) {
     strike_out(request);
-    request.held.clear();
     return false;
   }
   request.sent = payload;
@@ -319,7 +320,6 @@ void ChannelBackend::complete_send(SendRequest& request) {
   request.is_over = true;
   if (request.parts_leaving > 0) return;
   strike_out(request);
-  request.held.clear();
   if (request.copy) ledger_.refund(memory::Account::sender_fifo, request.total);
   if (!request.is_complete()) request.finish();
   let_go(request);
