@@ -34,14 +34,30 @@ constexpr int before_the_call = -1;
 /// (Linux 5.18) and MADV_GUARD_INSTALL (6.13).
 constexpr std::array more_advice_that_discards = {24, 102};
 
-Error missing(const Error& cause) {
+Result<UcmFunctions> find_ucm() {
+  const platform::KeptSignalHandlers kept;
+  auto library = platform::SharedLibrary::open(library_name);
+  if (!library.ok()) return library.take_error();
+  UcmFunctions ucm{};
+  HAWSER_TRY(library->find("ucm_set_event_handler", &ucm.set_event_handler));
+  HAWSER_TRY(library->find("ucm_unset_event_handler", &ucm.unset_event_handler));
+  HAWSER_TRY(library->find("ucs_status_string", &ucm.status_string));
+  return ucm;
+}
+
+Result<UcmFunctions> open_ucm() {
+  auto ucm = find_ucm();
+  if (ucm.ok()) return ucm;
   return Error(ErrorClass::other,
                fmt::format("memory events: {}; install UCX (libucx0), and registered memory can be "
                            "kept between messages",
-                           cause.sentence()));
+                           ucm.error().sentence()));
 }
 
-Error refusal(const UcmFunctions& ucm, UcsStatus status) {
+Result<void> listen(const UcmFunctions& ucm, UcmCallback* callback, void* argument) {
+  const UcsStatus status =
+      ucm.set_event_handler(events_we_need, before_the_call, callback, argument);
+  if (status == 0) return {};
   return Error(ErrorClass::other,
                fmt::format("memory events: libucm can't watch memory ({}); UCX_MEM_EVENTS and "
                            "UCX_MEM_MMAP_HOOK_MODE must not switch it off",
@@ -49,17 +65,6 @@ Error refusal(const UcmFunctions& ucm, UcsStatus status) {
 }
 
 void hear_nothing(int, UcmEvent*, void*) {}
-
-Result<UcmFunctions> open_ucm() {
-  const platform::KeptSignalHandlers kept;
-  auto library = platform::SharedLibrary::open(library_name);
-  if (!library.ok()) return missing(library.take_error());
-  UcmFunctions ucm{};
-  HAWSER_TRY(library->find("ucm_set_event_handler", &ucm.set_event_handler));
-  HAWSER_TRY(library->find("ucm_unset_event_handler", &ucm.unset_event_handler));
-  HAWSER_TRY(library->find("ucs_status_string", &ucm.status_string));
-  return ucm;
-}
 
 }  // namespace
 
@@ -69,9 +74,7 @@ MemoryEvents::MemoryEvents(RegistrationCache& cache, std::unique_ptr<const UcmFu
 Result<void> MemoryEvents::prepare() {
   const auto ucm = open_ucm();
   if (!ucm.ok()) return ucm.error();
-  const UcsStatus status =
-      ucm->set_event_handler(events_we_need, before_the_call, &hear_nothing, nullptr);
-  if (status != 0) return refusal(*ucm, status);
+  HAWSER_TRY(listen(*ucm, &hear_nothing, nullptr));
   ucm->unset_event_handler(events_we_need, &hear_nothing, nullptr);
   return {};
 }
@@ -81,20 +84,13 @@ Result<std::unique_ptr<MemoryEvents>> MemoryEvents::start(RegistrationCache& cac
   if (!ucm.ok()) return ucm.take_error();
   std::unique_ptr<MemoryEvents> events(
       new MemoryEvents(cache, std::make_unique<const UcmFunctions>(*ucm)));
-  HAWSER_TRY(events->listen());
+  HAWSER_TRY(listen(*events->ucm_, &MemoryEvents::on_event, events.get()));
   HAWSER_TRY(events->check());
   return events;
 }
 
 MemoryEvents::~MemoryEvents() {
   ucm_->unset_event_handler(events_we_need, &MemoryEvents::on_event, this);
-}
-
-Result<void> MemoryEvents::listen() {
-  const UcsStatus status =
-      ucm_->set_event_handler(events_we_need, before_the_call, &MemoryEvents::on_event, this);
-  if (status != 0) return refusal(*ucm_, status);
-  return {};
 }
 
 /// The program may have told libucm that it calls it itself, and then does not.

@@ -8,9 +8,11 @@
 //
 // Not told, as by every such hook: system calls past libc, a file that is cut or gets holes under
 // its mapping, and what other processes do (process_madvise).
+//
 // It patches code while the process runs: a thread that unmaps memory meanwhile may execute half an
 // instruction (newer versions of UCX make that rarer: its pull request 9148). So the patching is a
 // step of its own, prepare(), for a time when no other thread is at work.
+//
 // Ownership: borrows the cache, which outlives it. The hooks stay in the process's code until that
 //            ends; where nobody listens they cost a lock that readers share.
 // Threads:   prepare() while no other thread unmaps memory, frees some or ends; start and end under
@@ -42,7 +44,6 @@ class MemoryEvents {
 
  private:
   MemoryEvents(RegistrationCache& cache, std::unique_ptr<const UcmFunctions> ucm);
-  Result<void> listen();
   [[nodiscard]] Result<void> check() const;
   static void on_event(int type, UcmEvent* event, void* self);
   void tell(int type, const UcmEvent& event);

@@ -16,6 +16,7 @@
 #include "memory/registration/code_of_libc.hpp"
 #include "memory/registration/recording_registrar.hpp"
 #include "platform/file.hpp"
+#include "platform/shared_library.hpp"
 
 namespace hawser::memory {
 namespace {
@@ -67,7 +68,8 @@ constexpr int is_missing = 77;
 /// 0 if start() leaves the code as prepare() has made it.
 int change_after_preparing() {
   const CodeOfLibc own = code_of_libc();
-  if (!MemoryEvents::prepare().ok()) return is_missing;
+  if (!MemoryEvents::prepare().ok())
+    return platform::SharedLibrary::open("libucs.so.0").ok() ? 1 : is_missing;
   const CodeOfLibc prepared = code_of_libc();
   Ledger ledger;
   RecordingRegistrar registrar;
