@@ -297,6 +297,11 @@ class Board {
   [[nodiscard]] bool has_arrived(std::uint32_t member) const {
     return cell(step_, member).step.load(std::memory_order_acquire) >= step_;
   }
+  /// MEMBER had arrived when this one came, so it may be steps ahead: asks for the cell of a later
+  /// one, as if it were of BYTES too, so that several are on their way at a time.
+  void ask_ahead(std::uint32_t member, std::size_t bytes) const {
+    ask_for_lines(cell(step_ + steps_read_ahead, member), bytes, platform::prefetch_for_read);
+  }
   /// Once this member has arrived.
   [[nodiscard]] bool have_all_arrived() {
     if (step_ <= all_came_to_) return true;
@@ -348,6 +353,10 @@ class Board {
   /// them so far ahead, that several are on their way at a time. Not the next one, which those
   /// look at who wait for it, and would take back.
   static constexpr std::uint64_t steps_asked_ahead = 2;
+  /// So far ahead a member asks for the cells of another that is ahead of it. Further than that one
+  /// asks to write: it would have to ask again. Cells alone: what is longer lies in more lines than
+  /// come at a time.
+  static constexpr std::uint64_t steps_read_ahead = 4;
 
   /// Places for each member's data of the latest STEPS steps, of BYTES each.
   struct Area {
@@ -371,7 +380,15 @@ class Board {
   void publish_own() {
     publish(cell(step_, me_), bytes_);
     note_progress();
-    platform::prefetch_for_write(&cell(step_ + steps_asked_ahead, me_));
+    ask_for_lines(cell(step_ + steps_asked_ahead, me_), bytes_, platform::prefetch_for_write);
+  }
+  /// Those of CELL in which there is something if a member shows BYTES.
+  template <class Ask>
+  static void ask_for_lines(const Cell& cell, std::size_t bytes, const Ask& ask) {
+    constexpr std::size_t first_line_bytes = base::cache_line_bytes - offsetof(Cell, payload);
+    ask(&cell);
+    if (bytes > first_line_bytes && bytes <= cell_payload_bytes)
+      ask(&cell.payload[first_line_bytes]);
   }
   [[nodiscard]] bool is_counted(std::size_t bytes) const {
     return shape_.counted && bytes > uncounted_bytes_max;
