@@ -114,8 +114,7 @@ template <class E>
 constexpr auto table(For<AlltoallArguments>) {
   return std::to_array<Rule<E, AlltoallArguments>>({
       // One copy of each block instead of two: what counts where their places fill the caches.
-      {"direct", in_a_reading_team,
-       [](auto& s) { return s.bytes * s.ranks * s.ranks >= 64 * 1024 * kib; },
+      {"direct", in_a_reading_team, [](auto& s) { return s.bytes * s.ranks * s.ranks >= 64 * mib; },
        on_team<E, AlltoallArguments, direct_alltoall>},
       {"shared", in_a_team, always, on_team<E, AlltoallArguments, shared_alltoall>},
       {"bruck", always, [](auto& s) { return s.bytes <= 256 && s.ranks >= 8; }, alltoall_bruck},
