@@ -59,9 +59,13 @@ void Team::collect(std::size_t bytes) {
   if (board_.collect(bytes)) board_.wake_others();
   for (int member = 0; member < size() && !has_left(); ++member) {
     const auto number = static_cast<std::uint32_t>(member);
-    if (member == rank_ || asks_ahead_of(member, bytes)) continue;
-    const hostmem::Board::Awaiting awaiting(board_, number);
-    await(member);
+    if (member == rank_) continue;
+    if (board_.has_arrived(number)) {
+      board_.ask_ahead(number, bytes);
+    } else {
+      const hostmem::Board::Awaiting awaiting(board_, number);
+      await(member);
+    }
   }
   if (!has_left()) board_.note_collected();
 }

@@ -119,7 +119,12 @@ class Team final : public core::Companion {
   void listen_to(int member, std::size_t bytes) {
     if (has_left()) return;
     if (board_.listen(bytes)) board_.wake_others();
-    if (!asks_ahead_of(member, bytes)) await(member);
+    const auto number = static_cast<std::uint32_t>(member);
+    if (board_.has_arrived(number)) {
+      board_.ask_ahead(number, bytes);
+    } else {
+      await(member);
+    }
     if (!has_left() && board_.settle(bytes_of(member))) board_.wake_others();
   }
   /// The same in a step in which MEMBER alone waits for all others, and collect()s.
@@ -184,13 +189,6 @@ class Team final : public core::Companion {
   }
 
  private:
-  /// Whether MEMBER has arrived already.
-  bool asks_ahead_of(int member, std::size_t bytes) const {
-    const auto number = static_cast<std::uint32_t>(member);
-    if (!board_.has_arrived(number)) return false;
-    board_.ask_ahead(number, bytes);
-    return true;
-  }
   /// Until READY(), or until there is no hope for it.
   template <class Ready>
   void wait_until(const Ready& ready) {
