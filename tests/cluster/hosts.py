@@ -11,17 +11,19 @@ its number in every name, and is gone when that is closed, with whatever was sta
 
 From a shell: `hosts.py with N COMMAND…` runs COMMAND with hosts; `hosts.py exec HOST COMMAND…` inside it
 runs one there, and `remote_shell` beside this file does so for launchers that want something like ssh.
-Needs root, and ip and unshare of iproute2 and util-linux.
+Needs root, ip of iproute2, and setpriv, unshare and nsenter of util-linux.
 """
 import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 
+NUMBERS = 256  # of Hosts that one machine can have at the same time: a byte of their addresses
 STATE_VARIABLE = "TEST_HOSTS"  # the file that says which hosts there are
 START_TIME_LIMIT_S = 10
 OWN_ADDRESS = "02:00:00:00:01:{:02x}"  # of the bridge of an interface
@@ -35,7 +37,7 @@ class Failure(Exception):
 
 def why_not():
     """A sentence that says why hosts can't be made here; empty if they can."""
-    missing = [tool for tool in ("ip", "unshare", "nsenter") if shutil.which(tool) is None]
+    missing = [tool for tool in ("ip", "setpriv", "unshare", "nsenter") if shutil.which(tool) is None]
     if missing:
         return f"{', '.join(missing)} is not installed (Debian: iproute2, util-linux)"
     if os.geteuid() != 0:
@@ -56,6 +58,29 @@ def ip(*words):
         raise Failure(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
 
+class Number:
+    """One that no other Hosts of this machine has, until close() or the end of this process."""
+
+    def __init__(self):
+        for first in range(NUMBERS):
+            self.value = (os.getpid() + first) % NUMBERS
+            self.claim = socket.socket(socket.AF_UNIX)
+            try:
+                self.claim.bind(f"\0hawser-hosts-{self.value}")
+            except OSError:
+                self.claim.close()
+                continue
+            # One that was killed may have left them.
+            for link in pathlib.Path("/sys/class/net").glob(f"hwb{self.value}-*"):
+                ip("link", "del", link.name)
+            return
+        raise Failure(f"all {NUMBERS} numbers of hosts are in use on this machine")
+
+    def close(self):
+        """Others may have it."""
+        self.claim.close()
+
+
 class Hosts:
     """COUNT hosts with INTERFACES each; a context manager. Without IS_BRIDGED there are two, and this
     machine reaches neither by the network."""
@@ -63,7 +88,8 @@ class Hosts:
     def __init__(self, count, interfaces=1, is_bridged=True):
         if not is_bridged and count != 2:
             raise Failure(f"a cable has two ends, and there are to be {count} hosts")
-        self.number = os.getpid() % 65536
+        self.claim = Number()
+        self.number = self.claim.value
         self.is_bridged = is_bridged
         self.names = [f"h{i + 1}" for i in range(count)]
         self.interfaces = interfaces
@@ -90,12 +116,12 @@ class Hosts:
 
     def cable(self, host, interface):
         """The interface of this machine that is the other end of net INTERFACE of HOST."""
-        return f"hwv{self.number}{host[1:]}-{interface}"
+        return f"hwv{self.number}.{host[1:]}-{interface}"
 
     def address(self, host, interface=0):
         """The IPv4 address of HOST on net INTERFACE; of this machine if HOST is empty."""
         place = 254 if host == "" else int(host[1:])
-        return f"10.{77 + interface}.{self.number % 256}.{place}"
+        return f"10.{77 + interface}.{self.number}.{place}"
 
     def address6(self, host, interface=0):
         """The same in IPv6."""
@@ -127,8 +153,9 @@ class Hosts:
         os.environ[STATE_VARIABLE] = str(self.folder / "state.json")
 
     def _make_host(self, host):
+        # It ends with this process, even if that is killed.
         holder = subprocess.Popen(
-            ["unshare", "--net", "--uts", "--mount", "--propagation", "private", "sh", "-c", HOLD,
+            ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--uts", "--mount", "--propagation", "private", "sh", "-c", HOLD,
              "sh", host, self.folder / "hosts"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.holders[host] = holder
@@ -173,7 +200,9 @@ class Hosts:
                        check=True)
 
     def close(self):
-        """Ends everything that runs in the hosts, and the hosts."""
+        """Ends everything that runs in the hosts, and the hosts; the second time, nothing."""
+        if self.claim is None:
+            return  # others may have the number by now
         for holder in self.holders.values():
             # One that is killed may have started another just before.
             while beside := list(self._processes_beside(holder.pid)):
@@ -191,6 +220,8 @@ class Hosts:
                          self.bridge(interface)]:
                 subprocess.run(["ip", "link", "del", link], check=False, capture_output=True)
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.claim.close()
+        self.claim = None
         if os.environ.get(STATE_VARIABLE) == str(self.folder / "state.json"):
             del os.environ[STATE_VARIABLE]
 

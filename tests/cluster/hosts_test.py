@@ -1,9 +1,12 @@
 """What hosts.py promises."""
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
 import hosts
 
@@ -80,7 +83,28 @@ class HostsTest(unittest.TestCase):
         links = subprocess.run(["ip", "-br", "link"], check=True, capture_output=True,
                                text=True).stdout
         self.assertNotIn(f"hwb{number}-", links)
-        self.assertNotIn(f"hwv{number}", links)
+        self.assertNotIn(f"hwv{number}.", links)
+
+    def test_have_nets_that_no_others_have(self):
+        with hosts.Hosts(2) as others:
+            self.assertNotEqual(self.hosts.address("h1"), others.address("h1"))
+            self.assertEqual(self.send(self.hosts.address("h1")), "hawser")
+
+    def test_of_a_killed_process_end_with_it_and_leave_their_number(self):
+        script = ("import hosts; made = hosts.Hosts(1); made.__enter__(); "
+                  "print(made.number, made.holders['h1'].pid, made.folder, flush=True); input()")
+        with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, text=True,
+                              stdout=subprocess.PIPE, cwd=pathlib.Path(__file__).parent) as killed:
+            number, holder, folder = killed.stdout.readline().split()
+            killed.kill()
+        self.addCleanup(shutil.rmtree, folder)
+        for _ in range(500):
+            if not hosts.has_memory(int(holder)):
+                break
+            time.sleep(0.01)
+        self.assertFalse(hosts.has_memory(int(holder)))
+        with unittest.mock.patch("os.getpid", return_value=int(number)), hosts.Hosts(1) as others:
+            self.assertEqual(others.number, int(number))
 
     def test_two_may_be_joined_by_a_cable_alone(self):
         self.hosts.close()
