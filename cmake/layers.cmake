@@ -52,7 +52,8 @@ endif()
 # Most of the time of compiling a file goes into the headers of the standard library, fmt and
 # GoogleTest, so they can be compiled ahead, once for the library and once for the tests.
 if(HAWSER_PRECOMPILE)
-  file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
+  # Not file(WRITE), which makes it new each time: all that is built on it would be too.
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "// Nothing.\n")
   add_library(hawser_headers OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
   target_link_libraries(hawser_headers PRIVATE hawser_flags)
   target_precompile_headers(hawser_headers PRIVATE <algorithm> <array> <atomic> <cstdint> <deque>
