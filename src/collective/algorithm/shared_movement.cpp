@@ -45,15 +45,6 @@ void show_to(Team& team, int member, const ConstBuffer& buffer, Count offset, st
   p2p::pack_by(copy, buffer, offset, place, length);
 }
 
-/// Takes the LENGTH bytes at PLACE, which MEMBER shows, as those of BUFFER from OFFSET on.
-void take_from(Team& team, int member, const Buffer& buffer, Count offset, const std::byte* place,
-               Count length) {
-  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t bytes) {
-    team.copy_from(member, to, from, bytes);
-  };
-  p2p::unpack_by(copy, buffer, offset, place, length);
-}
-
 }  // namespace
 
 Result<void> shared_barrier(Team& team, const BarrierArguments&) {
@@ -80,8 +71,7 @@ Result<void> shared_bcast(Team& team, const BcastArguments& a) {
                                  round.offset() + static_cast<Count>(team.bytes_of(a.root)),
                                  bytes_of(a.buffer)));
     } else {
-      take_from(team, a.root, a.buffer, round.offset(), team.shown_by(a.root, size_of(length)),
-                length);
+      p2p::unpack(a.buffer, round.offset(), team.shown_by(a.root, size_of(length)), length);
     }
   }
   return result;
@@ -103,8 +93,8 @@ Result<void> shared_gather(Team& team, const GatherArguments& a) {
     team.collect(size_of(length));
     for (int member = 0; member < team.size(); ++member)
       if (member != a.root)
-        take_from(team, member, part(a.receive, member * a.receive.count, a.receive.count),
-                  round.offset(), team.shown_by(member, size_of(length)), length);
+        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
+                    team.shown_by(member, size_of(length)), length);
   }
   return {};
 }
@@ -126,8 +116,8 @@ Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
       team.show();
     } else {
       team.listen_to(a.root, shown);
-      take_from(team, a.root, a.receive, round.offset(),
-                team.shown_by(a.root, shown) + length * team.rank(), length);
+      p2p::unpack(a.receive, round.offset(), team.shown_by(a.root, shown) + length * team.rank(),
+                  length);
     }
   }
   return {};
@@ -151,8 +141,8 @@ Result<void> shared_allgather(Team& team, const AllgatherArguments& a) {
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
       if (member != team.rank())
-        take_from(team, member, part(a.receive, member * a.receive.count, a.receive.count),
-                  round.offset(), team.shown_by(member, size_of(length)), length);
+        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
+                    team.shown_by(member, size_of(length)), length);
   }
   return {};
 }
@@ -177,9 +167,8 @@ Result<void> shared_alltoall(Team& team, const AlltoallArguments& a) {
     team.await_all();
     for (int member = 0; member < team.size(); ++member)
       if (member != me)
-        take_from(team, member, part(a.receive, member * a.receive.count, a.receive.count),
-                  round.offset(), team.shown_by(member, shown) + length * blocks.number_for(me),
-                  length);
+        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
+                    team.shown_by(member, shown) + length * blocks.number_for(me), length);
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/cache_line.hpp"
+#include "base/copy.hpp"
 #include "collective/algorithm/items.hpp"
 #include "collective/algorithm/reduce_scatter.hpp"
 #include "collective/algorithm/shared.hpp"
@@ -133,7 +134,7 @@ void allreduce_of_two(Team& team, const Items& items, const std::byte* mine, std
   if (!is_there) team.copy_in(place, result, own.bytes());
   team.arrive();
   team.await_all();
-  team.copy_out(receive + theirs.begin, team.shown_by(other, bytes), theirs.bytes());
+  base::copy_bytes(receive + theirs.begin, team.shown_by(other, bytes), theirs.bytes());
 }
 
 }  // namespace
@@ -157,11 +158,11 @@ Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
         combine_shares(team, items, mine, round.count(), own, a.in_place ? nullptr : receive);
     team.await_all();
     if (a.in_place) {
-      team.copy_out(receive, result, bytes);
+      base::copy_bytes(receive, result, bytes);
     } else {
       copy_other_shares(team, items, round.count(),
-                        [&](int member, std::size_t begin, std::size_t length) {
-                          team.copy_from(member, receive + begin, result + begin, length);
+                        [&](int, std::size_t begin, std::size_t length) {
+                          base::copy_bytes(receive + begin, result + begin, length);
                         });
     }
   }
@@ -195,7 +196,7 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
       const std::byte* result = combine_shares(team, items, mine, round.count(), own, nullptr);
       if (!is_root) continue;
       team.await_all();
-      team.copy_out(round.at(a.receive), result, bytes);
+      base::copy_bytes(round.at(a.receive), result, bytes);
     }
   }
   return {};

@@ -26,7 +26,7 @@ Team::Team(p2p::Engine& engine, Ground ground, hostmem::Board board, const core:
       board_(std::move(board)),
       comm_(comm),
       rank_(comm.rank()),
-      copies_with_(static_cast<std::size_t>(size())),
+      copies_for_(static_cast<std::size_t>(size())),
       upkeep_(upkeep) {
   upkeep_.ledger->charge(upkeep_.account, charged_bytes_);
 }
@@ -34,9 +34,9 @@ Team::Team(p2p::Engine& engine, Ground ground, hostmem::Board board, const core:
 Team::~Team() {
   upkeep_.ledger->refund(upkeep_.account, charged_bytes_);
   const auto copies =
-      std::ranges::count_if(copies_with_, [](const auto& c) { return c != nullptr; });
+      std::ranges::count_if(copies_for_, [](const auto& c) { return c != nullptr; });
   upkeep_.ledger->refund(memory::Account::collective,
-                         static_cast<std::size_t>(copies) * sizeof(Copies));
+                         static_cast<std::size_t>(copies) * sizeof(hostmem::MeasuredCopy));
   upkeep_.teams->fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -146,19 +146,12 @@ class Team final : public core::Companion {
   void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
     copy_in_(to, from, bytes);
   }
-  /// The opposite, out of a result.
-  void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
-    copy_out_(to, from, bytes);
-  }
-  /// The same into what this member shows to MEMBER alone, and out of what MEMBER shows. What is
-  /// quickest depends on where that one is.
+  /// The same into what this member shows to MEMBER alone. What is quickest depends on where that
+  /// one is. (What others show is read by ordinary loads, base/copy.hpp: whatever else is quicker
+  /// for a reader makes those wait who write there next.)
   void copy_to(int member, std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes < base::long_copy_bytes) return base::copy_bytes(to, from, bytes);
-    copies_with(member).to(to, from, bytes);
-  }
-  void copy_from(int member, std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (bytes < base::long_copy_bytes) return base::copy_bytes(to, from, bytes);
-    copies_with(member).from(to, from, bytes);
+    copy_for(member)(to, from, bytes);
   }
 
   void await_all() {
@@ -241,17 +234,13 @@ class Team final : public core::Companion {
   void count_long_call();
   void leave();
 
-  struct Copies {
-    hostmem::MeasuredCopy to{hostmem::CopyEnds::to_peer};
-    hostmem::MeasuredCopy from{hostmem::CopyEnds::from_peer};
-  };
-  Copies& copies_with(int member) {
-    auto& copies = copies_with_[static_cast<std::size_t>(member)];
-    if (copies == nullptr) [[unlikely]] {
-      copies = std::make_unique<Copies>();
-      upkeep_.ledger->charge(memory::Account::collective, sizeof(Copies));
+  hostmem::MeasuredCopy& copy_for(int member) {
+    auto& copy = copies_for_[static_cast<std::size_t>(member)];
+    if (copy == nullptr) [[unlikely]] {
+      copy = std::make_unique<hostmem::MeasuredCopy>(hostmem::CopyEnds::to_peer);
+      upkeep_.ledger->charge(memory::Account::collective, sizeof(hostmem::MeasuredCopy));
     }
-    return *copies;
+    return *copy;
   }
   /// Memory of this process as large as what a member shows, instead of the board.
   [[nodiscard]] std::byte* nowhere() const { return nowhere_.get(); }
@@ -265,11 +254,10 @@ class Team final : public core::Companion {
   std::size_t charged_bytes_;
   hostmem::Board board_;
   hostmem::MeasuredCopy copy_in_{hostmem::CopyEnds::to_peer};
-  hostmem::MeasuredCopy copy_out_{hostmem::CopyEnds::from_peer};
   const core::Comm& comm_;
   const int rank_;
   std::unique_ptr<std::byte[]> nowhere_;
-  std::vector<std::unique_ptr<Copies>> copies_with_;  // by member; those that were asked for
+  std::vector<std::unique_ptr<hostmem::MeasuredCopy>> copies_for_;  // by member; those asked for
   const Upkeep upkeep_;
   std::vector<pid_t> pids_;   // of the members, as this process sees them; empty: nobody reads
   std::uint64_t cookie_ = 0;  // what the others read to try
