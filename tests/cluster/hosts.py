@@ -58,27 +58,22 @@ def ip(*words):
         raise Failure(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
 
-class Number:
-    """One that no other Hosts of this machine has, until close() or the end of this process."""
-
-    def __init__(self):
-        for first in range(NUMBERS):
-            self.value = (os.getpid() + first) % NUMBERS
-            self.claim = socket.socket(socket.AF_UNIX)
-            try:
-                self.claim.bind(f"\0hawser-hosts-{self.value}")
-            except OSError:
-                self.claim.close()
-                continue
-            # One that was killed may have left them.
-            for link in pathlib.Path("/sys/class/net").glob(f"hwb{self.value}-*"):
-                ip("link", "del", link.name)
-            return
-        raise Failure(f"all {NUMBERS} numbers of hosts are in use on this machine")
-
-    def close(self):
-        """Others may have it."""
-        self.claim.close()
+def claim_number():
+    """A number that no other Hosts of this machine has, and the socket that claims it: until that is
+    closed, or this process ends."""
+    for first in range(NUMBERS):
+        number = (os.getpid() + first) % NUMBERS
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0hawser-hosts-{number}")
+        except OSError:
+            claim.close()
+            continue
+        # One that was killed may have left them.
+        for link in pathlib.Path("/sys/class/net").glob(f"hwb{number}-*"):
+            ip("link", "del", link.name)
+        return number, claim
+    raise Failure(f"all {NUMBERS} numbers of hosts are in use on this machine")
 
 
 class Hosts:
@@ -88,8 +83,7 @@ class Hosts:
     def __init__(self, count, interfaces=1, is_bridged=True):
         if not is_bridged and count != 2:
             raise Failure(f"a cable has two ends, and there are to be {count} hosts")
-        self.claim = Number()
-        self.number = self.claim.value
+        self.number, self.claim = claim_number()
         self.is_bridged = is_bridged
         self.names = [f"h{i + 1}" for i in range(count)]
         self.interfaces = interfaces
@@ -155,8 +149,8 @@ class Hosts:
     def _make_host(self, host):
         # It ends with this process, even if that is killed.
         holder = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--uts", "--mount", "--propagation", "private", "sh", "-c", HOLD,
-             "sh", host, self.folder / "hosts"],
+            ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--uts", "--mount",
+             "--propagation", "private", "sh", "-c", HOLD, "sh", host, self.folder / "hosts"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.holders[host] = holder
         if holder.stdout.readline() != "ready\n":
