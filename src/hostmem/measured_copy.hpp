@@ -43,10 +43,11 @@ class CopyChoice {
   explicit constexpr CopyChoice(CopyEnds ends = CopyEnds::to_peer) : ends_(ends) {}
 
   Next next() {
-    if (since_survey_ < gap_max) ++since_survey_;
-    if (tried_ < ways()) return {static_cast<CopyWay>(tried_), true};
-    if (left_ > 0) --left_;
-    return {best(), left_ == 0};
+    if (left_ > 1) [[likely]] {
+      --left_;
+      return {best(), false};
+    }
+    return {is_in_survey() ? static_cast<CopyWay>(tried_) : best(), true};
   }
   /// Whether a measured run is to be preceded by note_place(): out of lines that a peer writes
   /// again.
@@ -58,7 +59,7 @@ class CopyChoice {
   /// A measured run of BYTES took NS, by the way that next() said.
   void took(std::size_t bytes, std::uint64_t ns) {
     const std::uint32_t pace = hostmem::pace_of(bytes, ns);
-    if (tried_ < ways()) {
+    if (is_in_survey()) {
       note_trial(pace);
     } else {
       note_look(pace);
@@ -67,7 +68,7 @@ class CopyChoice {
   [[nodiscard]] CopyWay best() const { return cold_looks_.are_cold() ? CopyWay::vector : best_; }
 
  private:
-  static constexpr std::uint16_t runs_between_looks = 64;
+  static constexpr std::uint16_t runs_between_looks = 256;
   static constexpr std::uint16_t runs_in_doubt = 4;
   static constexpr std::uint8_t looks_for_change = 3;  // one may be an accident (an interrupt)
   static constexpr std::uint8_t runs_of_a_trial = 3;
@@ -80,6 +81,7 @@ class CopyChoice {
   /// 730 ns for 16 KiB (EPYC 9004 and 9005).
   static constexpr std::uint32_t pace_of_reading_memory = 45 * 16;
   void begin_survey() {
+    left_ = 0;
     tried_ = 0;
     trials_ = 0;
     strange_ = 0;
@@ -92,23 +94,18 @@ class CopyChoice {
   }
   void end_survey() {
     const CopyWay before = best_;
-    best_ = ends_ == CopyEnds::from_peer ? best_of_reader() : best_in_cache();
+    best_ = best_in_cache();
     // What goes past the cache has to be better by more than what its reader pays.
     if (ways() > 2 && pace_of(CopyWay::past_cache) + pace_of_reading_memory < pace_of_best())
       best_ = CopyWay::past_cache;
     gap_ = best_ != before ? gap_min : std::min<std::uint16_t>(gap_ * 2, gap_max);
     since_survey_ = 0;
-    left_ = runs_between_looks;
+    wait_for_look(std::min(gap_, runs_between_looks));
   }
-  /// Another way has to be better by a tenth.
+  /// The string instruction has to be much better. Where it is not, trials find now the one and now
+  /// the other better, by a tenth and more; and a peer that writes again what was read by it waits
+  /// (EPYC 9004, cores that share a cache: 950 ns for 16 KiB, and 400 after vectors).
   [[nodiscard]] CopyWay best_in_cache() const {
-    const CopyWay before = best_ == CopyWay::past_cache ? CopyWay::string : best_;
-    const CopyWay other = before == CopyWay::string ? CopyWay::vector : CopyWay::string;
-    return pace_of(other) * 10 < pace_of(before) * 9 ? other : before;
-  }
-  /// The string instruction has to be much better: a peer that writes again what was read by it
-  /// waits (EPYC 9004, cores that share a cache: 950 ns for 16 KiB, and 400 after vectors).
-  [[nodiscard]] CopyWay best_of_reader() const {
     return pace_of(CopyWay::string) * 10 < pace_of(CopyWay::vector) * 7 ? CopyWay::string
                                                                         : CopyWay::vector;
   }
@@ -117,11 +114,20 @@ class CopyChoice {
     const bool is_strange = pace * 5 < usual * 4 || pace * 4 > usual * 5;
     if (!is_strange) paces_[static_cast<std::size_t>(best())] = (7 * usual + pace) / 8;
     strange_ = is_strange ? std::min<std::uint8_t>(strange_ + 1, looks_for_change) : 0;
-    left_ = strange_ > 0 ? runs_in_doubt : runs_between_looks;
     // What goes past the cache takes as long wherever the peer is: such a look tells nothing.
     const bool is_in_doubt = strange_ == looks_for_change || best_ == CopyWay::past_cache;
-    if (since_survey_ >= gap_max || (is_in_doubt && since_survey_ >= gap_)) begin_survey();
+    if (since_survey_ >= gap_max || (is_in_doubt && since_survey_ >= gap_)) {
+      begin_survey();
+    } else {
+      const bool may_be_accident = strange_ > 0 && strange_ < looks_for_change;
+      wait_for_look(may_be_accident ? runs_in_doubt : runs_between_looks);
+    }
   }
+  void wait_for_look(std::uint16_t runs) {
+    left_ = runs;
+    since_survey_ = static_cast<std::uint16_t>(since_survey_ + runs);
+  }
+  [[nodiscard]] bool is_in_survey() const { return tried_ < ways(); }
   /// How many of them come into question.
   [[nodiscard]] std::uint8_t ways() const { return ends_ == CopyEnds::to_peer ? 3 : 2; }
   [[nodiscard]] std::uint32_t pace_of(CopyWay way) const {
@@ -132,7 +138,7 @@ class CopyChoice {
   std::array<std::uint32_t, 3> paces_{};  // of each way, in the last survey; of the best since then
   std::uint16_t left_ = 0;                // runs until the next look
   std::uint16_t gap_ = gap_min;
-  std::uint16_t since_survey_ = 0;  // runs
+  std::uint16_t since_survey_ = 0;  // runs until then
   CopyEnds ends_;
   std::uint8_t tried_ = 0;          // ways, in this survey; all of them: there is none
   std::uint8_t trials_ = 0;         // of the way that is tried now
