@@ -81,7 +81,6 @@ class CopyChoice {
   /// 730 ns for 16 KiB (EPYC 9004 and 9005).
   static constexpr std::uint32_t pace_of_reading_memory = 45 * 16;
   void begin_survey() {
-    left_ = 0;
     tried_ = 0;
     trials_ = 0;
     strange_ = 0;
@@ -96,7 +95,7 @@ class CopyChoice {
     const CopyWay before = best_;
     best_ = best_in_cache();
     // What goes past the cache has to be better by more than what its reader pays.
-    if (ways() > 2 && pace_of(CopyWay::past_cache) + pace_of_reading_memory < pace_of_best())
+    if (ways() > 2 && pace_of(CopyWay::past_cache) + pace_of_reading_memory < pace_of(best_))
       best_ = CopyWay::past_cache;
     gap_ = best_ != before ? gap_min : std::min<std::uint16_t>(gap_ * 2, gap_max);
     since_survey_ = 0;
@@ -133,10 +132,9 @@ class CopyChoice {
   [[nodiscard]] std::uint32_t pace_of(CopyWay way) const {
     return paces_[static_cast<std::size_t>(way)];
   }
-  [[nodiscard]] std::uint32_t pace_of_best() const { return pace_of(best_); }
 
   std::array<std::uint32_t, 3> paces_{};  // of each way, in the last survey; of the best since then
-  std::uint16_t left_ = 0;                // runs until the next look
+  std::uint16_t left_ = 0;                // runs until the next look; in a survey at most 1
   std::uint16_t gap_ = gap_min;
   std::uint16_t since_survey_ = 0;  // runs until then
   CopyEnds ends_;
