@@ -198,22 +198,22 @@ class AHostThatVanishes(Jobs):
     """While a rank of the other one waits for its rank."""
 
     INTERFACES = 1
+    LIMIT_S = 30  # of a job, so that a failure is told before the time of all cases is over
 
     def wait_in_vain(self, how="receive", **settings):
         """What rank 0 says, and after how many seconds of the other host's absence."""
         # Nobody but rank 0 notices: the launcher would wait for the other one for ever.
         job = self.start(self.compile("awaited"), "1000", how, ranks=2, **settings)
+        limit = threading.Timer(self.LIMIT_S, job.kill)
+        limit.start()
         self.addCleanup(job.communicate)
         self.addCleanup(job.kill)
+        self.addCleanup(limit.cancel)
         self.assertEqual(job.stdout.readline(), "waiting\n")
         time.sleep(2)
         self.hosts.cut("h2", 0, True)
         began = time.monotonic()
-        limit = threading.Timer(SECONDS_MAX, job.kill)
-        limit.start()
-        said = job.stdout.readline()
-        limit.cancel()
-        return said, time.monotonic() - began
+        return job.stdout.readline(), time.monotonic() - began
 
     def expect_notice(self, how="receive", **settings):
         said, seconds = self.wait_in_vain(how, **settings)

@@ -21,6 +21,16 @@ bool Attempts::serve(std::uint64_t now_ns) {
   return follow_dialer(now_ns);
 }
 
+void Attempts::check(std::uint32_t timeout_s) {
+  for (const Attempt& each : attempts_) {
+    if (each.caller) {
+      each.caller->check(timeout_s);
+    } else if (each.proven && each.proven->is_silent(timeout_s)) {
+      each.proven->fail(std::string(LinkServices::host_is_silent));
+    }
+  }
+}
+
 std::unique_ptr<Connection> Attempts::take(const Connection& connection) {
   const auto found = std::ranges::find_if(
       attempts_, [&](const Attempt& each) { return each.proven.get() == &connection; });

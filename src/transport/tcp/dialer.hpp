@@ -3,7 +3,8 @@
 // Addresses are tried in their order: the next one a while after the one before, or as soon as that
 // has failed, without waiting for what is under way. When all have failed they are tried again
 // after a pause, which grows. It gives up when none could be reached for a time. One that accepts
-// connections and says nothing counts as reached: a process that computes answers late.
+// connections and says nothing counts as reached: a process that computes answers late. Its owner
+// notices if the host has vanished meanwhile.
 //
 // Pure state machine: fed events and `now`, it says what to do; it owns no clock, socket or
 // connection.

@@ -89,6 +89,8 @@ void FurtherConnections::check() {
   for (const Member& each : members_)
     if (each.connection->is_silent(LinkServices::rail_timeout_s))
       each.connection->fail("its rail carries nothing");
+  for (const Opening& each : openings_)
+    if (each.attempts) each.attempts->check(LinkServices::rail_timeout_s);
 }
 
 void FurtherConnections::open(const Address& address, const Connection& first,

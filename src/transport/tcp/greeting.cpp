@@ -43,13 +43,18 @@ void Caller::on_ready(bool is_readable, bool is_writable) {
   if (state_ == GreetingState::greeting && is_readable) hear();
 }
 
+void Caller::check(std::uint32_t timeout_s) {
+  if (state_ == GreetingState::greeting && socket_.is_silent(timeout_s))
+    change(GreetingState::failed, std::string(LinkServices::host_is_silent));
+}
+
 void Caller::say_hello() {
   if (const int error = socket_.error(); error != 0) {
     change(GreetingState::failed, platform::error_text(error));
     return;
   }
   services_.poll.change(socket_.fd(), token_, false);
-  socket_.prepare(static_cast<std::uint32_t>(services_.settings.timeout_s));
+  socket_.prepare(services_.timeout_s());
   change(GreetingState::greeting);
   send(handshake_.hello());
 }
@@ -107,7 +112,7 @@ Visitor::Visitor(LinkServices& services, TcpSocket socket, std::uint64_t expires
       socket_(std::move(socket)),
       handshake_(services.side, fresh_nonce(), expires_ns),
       token_(services.watch(socket_, *this, false)) {
-  socket_.prepare(static_cast<std::uint32_t>(services_.settings.timeout_s));
+  socket_.prepare(services_.timeout_s());
 }
 
 Visitor::~Visitor() { services_.forget(socket_, token_); }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "base/slot_map.hpp"
@@ -74,6 +75,8 @@ struct LinkServices {
   bool lacks_room = false;  // for a descriptor: some link shall do without its own
 
   static constexpr std::size_t staging_max = 4096;
+  /// Why a connection is ended that TcpSocket::is_silent; for people.
+  static constexpr std::string_view host_is_silent = "its host does not answer";
   /// How long one of several connections may carry nothing before the others take over; short, as
   /// a mistake costs no more than a new connection.
   static constexpr std::uint32_t rail_timeout_s = 1;
@@ -81,9 +84,10 @@ struct LinkServices {
   /// millisecond, and this much takes one on the fastest networks.
   static constexpr std::uint64_t rail_bytes_min = 1'000'000;
 
-  [[nodiscard]] std::uint64_t timeout_ns() const {
-    return static_cast<std::uint64_t>(settings.timeout_s) * base::ns_per_s;
+  [[nodiscard]] std::uint32_t timeout_s() const {
+    return static_cast<std::uint32_t>(settings.timeout_s);
   }
+  [[nodiscard]] std::uint64_t timeout_ns() const { return timeout_s() * base::ns_per_s; }
   /// 0: never.
   [[nodiscard]] std::uint64_t idle_ns() const {
     return static_cast<std::uint64_t>(settings.idle_s) * base::ns_per_s;

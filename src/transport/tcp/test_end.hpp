@@ -85,12 +85,13 @@ bool poll_until(Done&& done, Ends&... ends) {
   const std::uint64_t until_ns = platform::monotonic_ns() + patience_ns;
   const std::array descriptors = {ends.transport->descriptor()...};
   constexpr std::uint64_t look_ns = 1'000'000;
-  while (!done() && platform::monotonic_ns() < until_ns) {
+  while (!done()) {
+    if (platform::monotonic_ns() >= until_ns) return false;
     (ends.transport->arm(), ...);
     if ((static_cast<int>(ends.transport->progress()) + ...) == 0)
       platform::wait_for_any(descriptors, look_ns);
   }
-  return done();
+  return true;
 }
 
 }  // namespace hawser::transport::tcp
