@@ -140,6 +140,8 @@ def check_simulation(library, work):
     once, again, other = (run_linked(program, seed) for seed in ("1", "1", "2"))
     if once.count(": success") != 16 or once != again or once == other:
         raise Failure(f"simulation 1, 1 and 2 say:\n{once}\n{again}\n{other}")
+
+
 def check_strict(library):
     """A registration cache that misses a change: unseen as it is, an error in strict mode."""
     command = [library.parent.parent / "bin/softrdma", "run", "--fabric", f"stale.{os.getpid()}"]
