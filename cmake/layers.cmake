@@ -49,18 +49,21 @@ if(HAWSER_BUILD_BENCHMARKS)
   find_package(benchmark REQUIRED)
 endif()
 
+# For a target that has no source of its own, where CMake wants one. Not file(WRITE), which makes it
+# new each time: all that is built on it would be too.
+set(hawser_empty_source ${PROJECT_BINARY_DIR}/empty.cpp)
+file(CONFIGURE OUTPUT ${hawser_empty_source} CONTENT "// Nothing.\n")
+
 # Most of the time of compiling a file goes into the headers of the standard library, fmt and
 # GoogleTest, so they can be compiled ahead, once for the library and once for the tests.
 if(HAWSER_PRECOMPILE)
-  # Not file(WRITE), which makes it new each time: all that is built on it would be too.
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "// Nothing.\n")
-  add_library(hawser_headers OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+  add_library(hawser_headers OBJECT ${hawser_empty_source})
   target_link_libraries(hawser_headers PRIVATE hawser_flags)
   target_precompile_headers(hawser_headers PRIVATE <algorithm> <array> <atomic> <cstdint> <deque>
     <fmt/format.h> <functional> <memory> <mutex> <optional> <span> <string> <unordered_map>
     <utility> <vector>)
   if(HAWSER_BUILD_UNIT_TESTS)
-    add_library(hawser_test_headers OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+    add_library(hawser_test_headers OBJECT ${hawser_empty_source})
     target_link_libraries(hawser_test_headers PRIVATE hawser_flags hawser_test_flags GTest::gtest)
     # As programs are compiled, for which CMake has no property of an object library.
     set_target_properties(hawser_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
