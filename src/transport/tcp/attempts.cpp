@@ -21,12 +21,12 @@ bool Attempts::serve(std::uint64_t now_ns) {
   return follow_dialer(now_ns);
 }
 
-void Attempts::check(std::uint32_t timeout_s) {
+void Attempts::fail_silent(std::uint32_t timeout_s) {
   for (const Attempt& each : attempts_) {
     if (each.caller) {
-      each.caller->check(timeout_s);
-    } else if (each.proven && each.proven->is_silent(timeout_s)) {
-      each.proven->fail(std::string(LinkServices::host_is_silent));
+      each.caller->fail_if_silent(timeout_s);
+    } else if (each.proven) {
+      each.proven->fail_if_silent(timeout_s);
     }
   }
 }

@@ -41,7 +41,7 @@ class Attempts {
   /// Does what is due. False: it has given up just now; see report().
   bool serve(std::uint64_t now_ns);
   /// Those that have led to a host which has answered nothing for TIMEOUT_S since fail.
-  void check(std::uint32_t timeout_s);
+  void fail_silent(std::uint32_t timeout_s);
   [[nodiscard]] std::uint64_t deadline_ns() const { return dialer_.deadline_ns(); }
   /// What was tried; for people.
   [[nodiscard]] std::string report() const { return dialer_.report(); }

@@ -208,6 +208,12 @@ void Connection::fail(std::string why) {
   owner_.on_failed(*this);
 }
 
+bool Connection::fail_if_silent(std::uint32_t timeout_s) {
+  if (!is_silent(timeout_s)) return false;
+  fail(std::string(LinkServices::host_is_silent));
+  return true;
+}
+
 void Connection::fail_garbled() {
   is_garbled_ = true;
   fail("what came makes no sense, or was changed on its way");

@@ -132,6 +132,8 @@ class Connection final : public Polled {
   [[nodiscard]] bool is_silent(std::uint32_t timeout_s) const {
     return socket_.is_silent(timeout_s);
   }
+  /// Fails where it is. True: it was.
+  bool fail_if_silent(std::uint32_t timeout_s);
   /// For tests: the connection breaks, as if by the network.
   void cut() { socket_.shut_down(); }
 

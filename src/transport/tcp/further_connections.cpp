@@ -90,7 +90,7 @@ void FurtherConnections::check() {
     if (each.connection->is_silent(LinkServices::rail_timeout_s))
       each.connection->fail("its rail carries nothing");
   for (const Opening& each : openings_)
-    if (each.attempts) each.attempts->check(LinkServices::rail_timeout_s);
+    if (each.attempts) each.attempts->fail_silent(LinkServices::rail_timeout_s);
 }
 
 void FurtherConnections::open(const Address& address, const Connection& first,

@@ -43,7 +43,7 @@ void Caller::on_ready(bool is_readable, bool is_writable) {
   if (state_ == GreetingState::greeting && is_readable) hear();
 }
 
-void Caller::check(std::uint32_t timeout_s) {
+void Caller::fail_if_silent(std::uint32_t timeout_s) {
   if (state_ == GreetingState::greeting && socket_.is_silent(timeout_s))
     change(GreetingState::failed, std::string(LinkServices::host_is_silent));
 }

@@ -35,7 +35,7 @@ class Caller final : public Polled {
   [[nodiscard]] const std::string& failure() const { return failure_; }
   void on_ready(bool is_readable, bool is_writable) override;
   /// It fails if its host has accepted it and answered nothing for TIMEOUT_S since.
-  void check(std::uint32_t timeout_s);
+  void fail_if_silent(std::uint32_t timeout_s);
   /// Once it is done.
   platform::TcpSocket take_socket();
   [[nodiscard]] std::optional<Connection::Keys> keys() const;

@@ -191,12 +191,11 @@ void TcpLink::note_timed() {
 }
 
 void TcpLink::check_peer(std::uint64_t now_ns) {
-  if (attempts_) attempts_->check(services_.timeout_s());
+  if (attempts_) attempts_->fail_silent(services_.timeout_s());
   if (!connection_) return;
   if (services_.has_rails()) check_rails();
-  if (connection_->is_silent(services_.timeout_s())) {
-    connection_->fail(std::string(LinkServices::host_is_silent));
-  } else if (std::exchange(seen_use_, last_use_) != last_use_) {
+  if (connection_->fail_if_silent(services_.timeout_s())) return;
+  if (std::exchange(seen_use_, last_use_) != last_use_) {
     idle_since_ns_ = now_ns;
   } else if (services_.idle_ns() > 0 && now_ns >= idle_since_ns_ + services_.idle_ns() &&
              !is_awaited()) {
