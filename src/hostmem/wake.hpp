@@ -64,6 +64,10 @@ struct alignas(base::cache_line_bytes) WakeWord {
   /// The number of the bell (platform/bell.hpp) by which the owner is woken, because it sleeps on
   /// descriptors too; 0: it sleeps on the word alone.
   std::atomic<std::uint64_t> bell;
+  /// When the owner last told where it runs (hostmem/crowds.hpp), by the host's monotonic clock,
+  /// and the number of that core, plus 1; 0: nowhere.
+  std::atomic<std::uint64_t> told_ns;
+  std::atomic<std::uint32_t> core_told;
 };
 static_assert(sizeof(WakeWord) == base::cache_line_bytes);
 

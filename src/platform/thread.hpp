@@ -28,6 +28,20 @@ inline void name_this_thread(const char* name) { ::pthread_setname_np(::pthread_
 /// The core that the calling thread runs on at the moment; negative if that is not to be had.
 inline int current_core() { return ::sched_getcpu(); }
 
+/// Moves the calling thread to CORE (>= 0), which it may leave again. False: it may not run there.
+inline bool move_this_thread(int core) {
+  cpu_set_t given;
+  if (core >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof(given), &given) != 0 ||
+      !CPU_ISSET(core, &given))
+    return false;
+  cpu_set_t there;
+  CPU_ZERO(&there);
+  CPU_SET(core, &there);
+  if (::sched_setaffinity(0, sizeof(there), &there) != 0) return false;
+  ::sched_setaffinity(0, sizeof(given), &given);
+  return true;
+}
+
 /// Keeps the thread that makes it off one core at a time, if there are others that it may run on:
 /// those that it was given when it made this.
 class OtherCores {

@@ -15,6 +15,32 @@ CoreSet in_thread(Body&& body) {
   return cores;
 }
 
+TEST(MoveThisThread, GoesWhereItMayRunAndStaysFree) {
+  const CoreSet all = usable_core_set();
+  for (std::size_t core = all._Find_first(); core < all.size(); core = all._Find_next(core)) {
+    const CoreSet kept = in_thread([&] {
+      EXPECT_TRUE(move_this_thread(static_cast<int>(core)));
+      return usable_core_set();
+    });
+    EXPECT_EQ(kept, all);
+  }
+}
+
+TEST(MoveThisThread, GoesNowhereElse) {
+  const CoreSet kept = in_thread([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    const int core = current_core();
+    CPU_SET(core, &one);
+    EXPECT_EQ(::sched_setaffinity(0, sizeof(one), &one), 0);
+    EXPECT_FALSE(move_this_thread(core + 1));
+    EXPECT_FALSE(move_this_thread(CPU_SETSIZE));
+    EXPECT_EQ(current_core(), core);
+    return usable_core_set();
+  });
+  EXPECT_EQ(kept.count(), 1U);
+}
+
 TEST(OtherCores, KeepTheThreadOffOneCoreAtATime) {
   const CoreSet all = usable_core_set();
   int first = 0;

@@ -86,7 +86,10 @@ HostSurroundings::HostSurroundings(bootstrap::Bootstrap& bootstrap, const Settin
       wake_words_(reinterpret_cast<hostmem::WakeWord*>(memory_.data()),
                   bootstrap.placement().local_size),
       payer_(payer),
-      waiter_(wake_words_[bootstrap.placement().local_rank], payer, policy) {}
+      waiter_(wake_words_[bootstrap.placement().local_rank], payer, policy) {
+  if (policy.oversubscribed && settings.wait.spread)
+    waiter_.spread_among(wake_words_, static_cast<std::uint32_t>(bootstrap.placement().host_cores));
+}
 
 Result<Surroundings::Transports> HostSurroundings::make_transports(transport::Sink& sink,
                                                                    memory::Ledger& ledger,

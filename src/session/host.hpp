@@ -34,6 +34,7 @@ class HostSurroundings final : public Surroundings {
   void wake_all() override;
   [[nodiscard]] std::optional<collective::TeamHost> team_host() override;
   [[nodiscard]] std::uint64_t sleeps() const override { return waiter_.sleeps(); }
+  [[nodiscard]] std::uint64_t core_moves() const override { return waiter_.core_moves(); }
   [[nodiscard]] std::uint64_t wakes() const override {
     return transport_ == nullptr ? 0 : transport_->wakes();
   }

@@ -58,6 +58,8 @@ class Surroundings {
   [[nodiscard]] virtual std::optional<collective::TeamHost> team_host() { return std::nullopt; }
   /// Times that this process went to sleep while waiting.
   [[nodiscard]] virtual std::uint64_t sleeps() const { return 0; }
+  /// Times that one of its threads moved to a less crowded core.
+  [[nodiscard]] virtual std::uint64_t core_moves() const { return 0; }
   /// Times that one of its messages woke a sleeping process.
   [[nodiscard]] virtual std::uint64_t wakes() const { return 0; }
 };

@@ -497,6 +497,9 @@ void register_wait(base::ParameterRegistry& registry, WaitSettings& wait) {
                 .min = 0,
                 .max = 1'000'000'000,
                 .handling = same_in_job});
+  registry.add("wait.spread", &wait.spread,
+               {.sentence = "Where ranks outnumber the cores, a waiting process moves to a less "
+                            "crowded core now and then, as long as nobody computes there."});
   registry.add("wait.sleeper_fences", &wait.sleeper_fences,
                {.sentence = "Where cores are free, a process that goes to sleep pays for memory "
                             "ordering (membarrier), so that senders need no fence.",

@@ -24,6 +24,7 @@ struct WaitSettings {
   std::int64_t brief_spin_us = 3;    // of polling where ranks share cores, if it pays, before
   std::int64_t yields = 20;          // turns given to others before sleeping,
   std::int64_t yield_us = 100;       // and at least this long after those
+  bool spread = true;                // to less crowded cores, while turns are given
   bool sleeper_fences = true;        // where cores are free; see hostmem/wake.hpp
 
   [[nodiscard]] int progress_threads() const {

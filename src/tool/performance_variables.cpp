@@ -264,6 +264,10 @@ void add_waiting(Variables& variables) {
                        VariableClass::counter, Verbosity::tuner_basic,
                        one([](Process& p) { return p.surroundings().wakes(); }), 1,
                        ReportSection::wakes});
+  variables.push_back({"wait.core_moves",
+                       "Times that this process moved to a less crowded core while it waited.",
+                       VariableClass::counter, Verbosity::tuner_detail,
+                       one([](Process& p) { return p.surroundings().core_moves(); })});
 }
 
 }  // namespace

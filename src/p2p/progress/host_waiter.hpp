@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "hostmem/wake.hpp"
+#include "p2p/progress/spreader.hpp"
 #include "p2p/waiter.hpp"
 #include "platform/bell.hpp"
 #include "platform/clock.hpp"
@@ -32,7 +34,10 @@ class HostWaiter final : public Waiter {
       platform::cpu_relax();
     }
   }
-  void give_way() override { platform::yield_cpu(); }
+  void give_way() override {
+    platform::yield_cpu();
+    if (spreader_) spreader_->note_turn();
+  }
   std::uint32_t prepare() override { return sleeper_.announce(); }
   void sleep(std::uint32_t ticket, std::uint64_t deadline_ns, WakeBy by) override {
     sleeps_.fetch_add(1, std::memory_order_relaxed);
@@ -52,8 +57,15 @@ class HostWaiter final : public Waiter {
   void cancel() override { sleeper_.cancel(); }
   void wake() override { hostmem::Waker::rouse(word_); }
 
-  /// Times that this process went to sleep, for statistics.
+  /// From now on its threads move to less crowded cores (Spreading), of those that the owners of
+  /// WORDS share. Before any of them waits.
+  void spread_among(std::span<const hostmem::WakeWord> words, std::uint32_t cores) {
+    spreader_.emplace(word_, words, cores);
+  }
+
+  /// Times that this process went to sleep, and that a thread of it moved; for statistics.
   [[nodiscard]] std::uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t core_moves() const { return spreader_ ? spreader_->moves() : 0; }
 
  private:
   void sleep_on_descriptors(std::uint32_t ticket, std::uint64_t deadline_ns, WakeBy by);
@@ -63,6 +75,7 @@ class HostWaiter final : public Waiter {
 
   hostmem::WakeWord& word_;
   hostmem::Sleeper sleeper_;
+  std::optional<Spreader> spreader_;
   std::optional<platform::Bell> bell_;  // there once sleeps_on_descriptors_ says so
   std::atomic<bool> sleeps_on_descriptors_{false};
   std::array<std::vector<int>, 3> descriptors_;  // by what wakes a sleeper; the bell's first

@@ -1,0 +1,115 @@
+// Spreading: when a rank that waits, where ranks outnumber the cores, leaves its core for a less
+// crowded one.
+//
+// Ranks that give way to one another all the time look to the kernel like work that is there and
+// gone: now and then most of them gather on one core, and each turn takes as long as all others'
+// together, while the next core is all but idle. So who waits looks round now and then.
+//
+// Only while nobody on its core computes: then turns come soon after one another. Where somebody
+// does the kernel knows better; it gathers those who wait on the other cores. Nor does who has
+// moved stay if a turn comes late there (then somebody computes on that core), and the next try
+// waits for twice as long.
+//
+//                                 16 turns, none of them late
+//             +--------------------------------------------------------------+
+//             v                                                              |
+//        +---------+   16 turns, soon after one another,  moved to one  +----------+
+//        | staying |-- and the interval is over: look for ------------->| on trial |
+//        +---------+   a better core                                    +----------+
+//             ^                                                              |
+//             +--------------------------------------------------------------+
+//                    one turn is late: go back, and double the interval
+//
+// State machine: it is told of turns, and asks for the time where it needs that.
+// Threads: any number at a time; what is lost or mixed up among them does no harm.
+// Bounds:  one look in interval_min_ns, one try in interval_max_ns at least.
+// Measured: docs/decisions/0034-who-waits-spreads-over-the-cores.md
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace hawser::p2p {
+
+class Spreading {
+ public:
+  enum class Step : std::uint8_t {
+    stay,
+    tell,     // the others where this rank runs
+    look,     // for a better core, after telling; note_move() if there is one
+    go_back,  // to origin()
+  };
+
+  /// For one of RANKS that share CORES (both >= 1).
+  Spreading(std::uint32_t ranks, std::uint32_t cores)
+      : round_max_ns_(turn_max_ns * crowd_max * ((ranks - 1) / cores + 1)) {}
+
+  /// This rank gave way, and has its core again. NOW_NS() tells the time.
+  template <class Clock>
+  Step note_turn(Clock&& now_ns) {
+    if (load(trial_turns_) > 0) [[unlikely]]
+      return note_turn_on_trial(now_ns());
+    const std::uint64_t turns = load(turns_) + 1;
+    store(turns_, turns % turns_per_look);
+    return turns < turns_per_look ? Step::stay : choose(now_ns());
+  }
+  /// It has moved from core ORIGIN to a better one, at NOW_NS.
+  void note_move(int origin, std::uint64_t now_ns) {
+    store(origin_, static_cast<std::uint64_t>(origin));
+    store(last_ns_, now_ns);
+    store(trial_turns_, turns_per_look);
+  }
+  [[nodiscard]] int origin() const { return static_cast<int>(load(origin_)); }
+
+  static constexpr std::uint64_t turns_per_look = 16;
+  /// What a turn of a rank that only looks takes, amply.
+  static constexpr std::uint64_t turn_max_ns = 4000;
+  /// So much fuller than on the average a core may be.
+  static constexpr std::uint64_t crowd_max = 2;
+  static constexpr std::uint64_t interval_min_ns = 2'000'000;
+  static constexpr std::uint64_t interval_max_ns = 4'000'000'000;
+
+ private:
+  using Number = std::atomic<std::uint64_t>;
+  static std::uint64_t load(const Number& number) { return number.load(std::memory_order_relaxed); }
+  static void store(Number& number, std::uint64_t value) {
+    number.store(value, std::memory_order_relaxed);
+  }
+  /// The time since the last call, or move.
+  std::uint64_t elapsed_ns(std::uint64_t now_ns) {
+    const std::uint64_t elapsed_ns = now_ns - load(last_ns_);
+    store(last_ns_, now_ns);
+    return elapsed_ns;
+  }
+
+  Step note_turn_on_trial(std::uint64_t now_ns) {
+    if (elapsed_ns(now_ns) > round_max_ns_) {
+      store(trial_turns_, 0);
+      store(interval_ns_, std::min(2 * load(interval_ns_), interval_max_ns));
+      store(stays_until_ns_, now_ns + load(interval_ns_));
+      return Step::go_back;
+    }
+    const std::uint64_t left = load(trial_turns_) - 1;
+    store(trial_turns_, left);
+    if (left == 0) store(interval_ns_, interval_min_ns);
+    return Step::stay;
+  }
+  Step choose(std::uint64_t now_ns) {
+    const bool is_soon = elapsed_ns(now_ns) <= round_max_ns_ * turns_per_look;
+    if (now_ns - load(told_ns_) < interval_min_ns) return Step::stay;
+    store(told_ns_, now_ns);
+    return is_soon && now_ns >= load(stays_until_ns_) ? Step::look : Step::tell;
+  }
+
+  const std::uint64_t round_max_ns_;  // until all on a core have had a turn, if nobody computes
+  Number turns_{0};
+  Number trial_turns_{0};  // that are left of a trial
+  Number last_ns_{0};
+  Number told_ns_{0};
+  Number interval_ns_{interval_min_ns};
+  Number stays_until_ns_{0};
+  Number origin_{0};
+};
+
+}  // namespace hawser::p2p
