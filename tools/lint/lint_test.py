@@ -166,6 +166,13 @@ class CommandLine(LintTest):
         self.assertEqual(lint.main(arguments), 1)
         self.assertEqual(counts.read_text(), "2 1 0\n")
 
+    def test_a_check_that_is_left_out(self):
+        self.write("docs/a.md", "[dead](c.md)\n")
+        arguments = ["--root", str(self.root), "--only", "links,words"]
+        self.assertEqual(lint.main([*arguments, "--skip", "links"]), 0)
+        with self.assertRaises(SystemExit):
+            lint.main([*arguments, "--skip", "link"])
+
 
 if __name__ == "__main__":
     unittest.main(buffer=True)
