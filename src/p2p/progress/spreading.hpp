@@ -6,8 +6,8 @@
 // together, while the next core is all but idle. So who waits looks round now and then.
 //
 // Only while nobody on its core computes: then turns come soon after one another. Where somebody
-// does the kernel knows better; it gathers those who wait on the other cores. Nor does who has
-// moved stay if a turn comes late there (then somebody computes on that core), and the next try
+// does, the kernel knows better: it gathers those who wait on the other cores. And who has moved
+// goes back at the first turn that comes late, since somebody computes there then; the next try
 // waits for twice as long.
 //
 //                                 16 turns, none of them late
@@ -65,8 +65,8 @@ class Spreading {
   static constexpr std::uint64_t turns_per_look = 16;
   /// What a turn of a rank that only looks takes, amply.
   static constexpr std::uint64_t turn_max_ns = 4000;
-  /// So much fuller than on the average a core may be.
-  static constexpr std::uint64_t crowd_max = 2;
+  /// Times as many ranks as on the average that may have gathered on a core.
+  static constexpr std::uint64_t crowd_max = 4;
   static constexpr std::uint64_t interval_min_ns = 2'000'000;
   static constexpr std::uint64_t interval_max_ns = 4'000'000'000;
 

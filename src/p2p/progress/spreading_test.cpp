@@ -74,16 +74,19 @@ TEST_F(SpreadingTest, OneTurnThatTookLongIsEnough) {
   }
 }
 
-TEST_F(SpreadingTest, SharersMakeTurnsLonger) {
-  // 32 ranks on 2 cores: 16 turns of others between two of ours are usual.
-  Spreading crowded(32, 2);
-  std::uint64_t now_ns = 1'000'000'000'000;
-  bool has_looked = false;
-  for (int i = 0; i < 1000; ++i) {
-    now_ns += 16 * soon_ns;
-    has_looked |= crowded.note_turn([&] { return now_ns; }) == Step::look;
-  }
-  EXPECT_TRUE(has_looked);
+TEST_F(SpreadingTest, TurnsOfAllRanksOnOneCoreAreNotLate) {
+  const auto looks = [](std::uint32_t ranks) {
+    Spreading spreading(ranks, 2);
+    std::uint64_t now_ns = 1'000'000'000'000;
+    bool has_looked = false;
+    for (int i = 0; i < 1000; ++i) {
+      now_ns += 32 * soon_ns;
+      has_looked |= spreading.note_turn([&] { return now_ns; }) == Step::look;
+    }
+    return has_looked;
+  };
+  EXPECT_TRUE(looks(32));
+  EXPECT_FALSE(looks(3));
 }
 
 TEST_F(SpreadingTest, GoesBackAtTheFirstLateTurn) {
