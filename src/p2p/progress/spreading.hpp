@@ -48,8 +48,8 @@ class Spreading {
   /// This rank gave way, and has its core again. NOW_NS() tells the time.
   template <class Clock>
   Step note_turn(Clock&& now_ns) {
-    if (load(trial_turns_) > 0) [[unlikely]]
-      return note_turn_on_trial(now_ns());
+    if (const std::uint64_t left = load(trial_turns_); left > 0) [[unlikely]]
+      return note_turn_on_trial(left - 1, now_ns());
     const std::uint64_t turns = load(turns_) + 1;
     store(turns_, turns % turns_per_look);
     return turns < turns_per_look ? Step::stay : choose(now_ns());
@@ -83,14 +83,14 @@ class Spreading {
     return elapsed_ns;
   }
 
-  Step note_turn_on_trial(std::uint64_t now_ns) {
+  /// LEFT: turns of the trial after this one.
+  Step note_turn_on_trial(std::uint64_t left, std::uint64_t now_ns) {
     if (elapsed_ns(now_ns) > round_max_ns_) {
       store(trial_turns_, 0);
       store(interval_ns_, std::min(2 * load(interval_ns_), interval_max_ns));
       store(stays_until_ns_, now_ns + load(interval_ns_));
       return Step::go_back;
     }
-    const std::uint64_t left = load(trial_turns_) - 1;
     store(trial_turns_, left);
     if (left == 0) store(interval_ns_, interval_min_ns);
     return Step::stay;

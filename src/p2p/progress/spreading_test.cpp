@@ -123,6 +123,20 @@ TEST_F(SpreadingTest, OneThatPaidOffMakesThemFrequent) {
   EXPECT_LE(time_to_look(), Spreading::interval_min_ns + Spreading::turns_per_look * soon_ns);
 }
 
+TEST_F(SpreadingTest, ATrialThatTwoThreadsEndIsOver) {
+  time_to_look();
+  move();
+  EXPECT_EQ(turns(Spreading::turns_per_look - 1, soon_ns), Step::stay);
+  now_ns_ += soon_ns;
+  const Step step = spreading_.note_turn([&] {
+    EXPECT_EQ(turn(0), Step::stay);  // of another thread, meanwhile
+    return now_ns_;
+  });
+  EXPECT_EQ(step, Step::stay);
+  time_to_look();
+  EXPECT_LE(time_to_look(), Spreading::interval_min_ns + Spreading::turns_per_look * soon_ns);
+}
+
 TEST_F(SpreadingTest, MostTurnsReadNoClock) {
   turns(1000 * Spreading::turns_per_look, soon_ns / 100);
   EXPECT_LE(clock_looks_, 1000);
