@@ -13,8 +13,9 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
+
+#include "base/relaxed.hpp"
 
 namespace hawser::p2p {
 
@@ -22,24 +23,24 @@ class SpinRecord {
  public:
   /// A wait has found nothing yet. Whether it spins first.
   bool is_worth_while() {
-    if (load(credit_) > 0) return true;
-    const std::uint32_t waits = load(waits_) + 1;
-    const bool is_trial = waits >= load(trial_interval_);
-    store(waits_, is_trial ? 0 : waits);
+    if (credit_ > 0) return true;
+    const std::uint32_t waits = waits_ + 1;
+    const bool is_trial = waits >= trial_interval_;
+    waits_ = is_trial ? 0 : waits;
     return is_trial;
   }
   /// It did, and found something.
   void note_gain() {
-    store(credit_, std::min(load(credit_) + 1, credit_max));
-    store(trial_interval_, trial_interval_min);
+    credit_ = std::min(credit_ + 1, credit_max);
+    trial_interval_ = trial_interval_min;
   }
   /// It did in vain.
   void note_loss() {
-    const std::uint32_t credit = load(credit_);
+    const std::uint32_t credit = credit_;
     if (credit > 0) {
-      store(credit_, credit - 1);
+      credit_ = credit - 1;
     } else {
-      store(trial_interval_, std::min(2 * load(trial_interval_), trial_interval_max));
+      trial_interval_ = std::min(2 * trial_interval_, trial_interval_max);
     }
   }
 
@@ -48,15 +49,9 @@ class SpinRecord {
   static constexpr std::uint32_t trial_interval_max = 1024;
 
  private:
-  using Number = std::atomic<std::uint32_t>;
-  static std::uint32_t load(const Number& number) { return number.load(std::memory_order_relaxed); }
-  static void store(Number& number, std::uint32_t value) {
-    number.store(value, std::memory_order_relaxed);
-  }
-
-  Number credit_{0};  // spins in vain until the next one is a trial
-  Number waits_{0};   // since the last trial
-  Number trial_interval_{trial_interval_min};
+  base::Relaxed<std::uint32_t> credit_{0};  // spins in vain until the next one is a trial
+  base::Relaxed<std::uint32_t> waits_{0};   // since the last trial
+  base::Relaxed<std::uint32_t> trial_interval_{trial_interval_min};
 };
 
 }  // namespace hawser::p2p

@@ -15,6 +15,16 @@ CoreSet in_thread(Body&& body) {
   return cores;
 }
 
+/// The calling thread may run on no other core from now on than on this one, which is returned.
+int keep_to_this_core() {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  const int core = current_core();
+  CPU_SET(core, &one);
+  EXPECT_EQ(::sched_setaffinity(0, sizeof(one), &one), 0);
+  return core;
+}
+
 TEST(MoveThisThread, GoesWhereItMayRunAndStaysFree) {
   const CoreSet all = usable_core_set();
   for (std::size_t core = all._Find_first(); core < all.size(); core = all._Find_next(core)) {
@@ -28,11 +38,7 @@ TEST(MoveThisThread, GoesWhereItMayRunAndStaysFree) {
 
 TEST(MoveThisThread, GoesNowhereElse) {
   const CoreSet kept = in_thread([] {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    const int core = current_core();
-    CPU_SET(core, &one);
-    EXPECT_EQ(::sched_setaffinity(0, sizeof(one), &one), 0);
+    const int core = keep_to_this_core();
     EXPECT_FALSE(move_this_thread(core + 1));
     EXPECT_FALSE(move_this_thread(CPU_SETSIZE));
     EXPECT_EQ(current_core(), core);
@@ -43,8 +49,7 @@ TEST(MoveThisThread, GoesNowhereElse) {
 
 TEST(OtherCores, KeepTheThreadOffOneCoreAtATime) {
   const CoreSet all = usable_core_set();
-  int first = 0;
-  while (!all[static_cast<std::size_t>(first)]) ++first;
+  const int first = static_cast<int>(all._Find_first());
   for (int core = first; core < static_cast<int>(all.size()); ++core) {
     if (!all[static_cast<std::size_t>(core)]) continue;
     const CoreSet kept = in_thread([&] {
@@ -71,11 +76,7 @@ TEST(OtherCores, KeepTheThreadOffOneCoreAtATime) {
 
 TEST(OtherCores, AThreadWithOneCoreKeepsIt) {
   const CoreSet kept = in_thread([] {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    const int core = current_core();
-    CPU_SET(core, &one);
-    EXPECT_EQ(::sched_setaffinity(0, sizeof(one), &one), 0);
+    const int core = keep_to_this_core();
     OtherCores cores;
     cores.avoid(core);
     EXPECT_EQ(current_core(), core);

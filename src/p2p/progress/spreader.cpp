@@ -5,6 +5,9 @@
 
 namespace hawser::p2p {
 
+// One who waits is not taken for one who computes because it tells a little late.
+static_assert(hostmem::Crowds::silent_ns_max >= 3 * Spreading::interval_min_ns);
+
 Spreader::Spreader(hostmem::WakeWord& own, std::span<const hostmem::WakeWord> words,
                    std::uint32_t cores)
     : own_(own),

@@ -27,8 +27,9 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
+
+#include "base/relaxed.hpp"
 
 namespace hawser::p2p {
 
@@ -48,19 +49,19 @@ class Spreading {
   /// This rank gave way, and has its core again. NOW_NS() tells the time.
   template <class Clock>
   Step note_turn(Clock&& now_ns) {
-    if (const std::uint64_t left = load(trial_turns_); left > 0) [[unlikely]]
+    if (const std::uint64_t left = trial_turns_; left > 0) [[unlikely]]
       return note_turn_on_trial(left - 1, now_ns());
-    const std::uint64_t turns = load(turns_) + 1;
-    store(turns_, turns % turns_per_look);
+    const std::uint64_t turns = turns_ + 1;
+    turns_ = turns % turns_per_look;
     return turns < turns_per_look ? Step::stay : choose(now_ns());
   }
   /// It has moved from core ORIGIN to a better one, at NOW_NS.
   void note_move(int origin, std::uint64_t now_ns) {
-    store(origin_, static_cast<std::uint64_t>(origin));
-    store(last_ns_, now_ns);
-    store(trial_turns_, turns_per_look);
+    origin_ = origin;
+    last_ns_ = now_ns;
+    trial_turns_ = turns_per_look;
   }
-  [[nodiscard]] int origin() const { return static_cast<int>(load(origin_)); }
+  [[nodiscard]] int origin() const { return origin_; }
 
   static constexpr std::uint64_t turns_per_look = 16;
   /// What a turn of a rank that only looks takes, amply.
@@ -71,35 +72,32 @@ class Spreading {
   static constexpr std::uint64_t interval_max_ns = 4'000'000'000;
 
  private:
-  using Number = std::atomic<std::uint64_t>;
-  static std::uint64_t load(const Number& number) { return number.load(std::memory_order_relaxed); }
-  static void store(Number& number, std::uint64_t value) {
-    number.store(value, std::memory_order_relaxed);
-  }
+  using Number = base::Relaxed<std::uint64_t>;
+
   /// The time since the last call, or move.
   std::uint64_t elapsed_ns(std::uint64_t now_ns) {
-    const std::uint64_t elapsed_ns = now_ns - load(last_ns_);
-    store(last_ns_, now_ns);
+    const std::uint64_t elapsed_ns = now_ns - last_ns_;
+    last_ns_ = now_ns;
     return elapsed_ns;
   }
 
   /// LEFT: turns of the trial after this one.
   Step note_turn_on_trial(std::uint64_t left, std::uint64_t now_ns) {
     if (elapsed_ns(now_ns) > round_max_ns_) {
-      store(trial_turns_, 0);
-      store(interval_ns_, std::min(2 * load(interval_ns_), interval_max_ns));
-      store(stays_until_ns_, now_ns + load(interval_ns_));
+      trial_turns_ = 0;
+      interval_ns_ = std::min(2 * interval_ns_, interval_max_ns);
+      stays_until_ns_ = now_ns + interval_ns_;
       return Step::go_back;
     }
-    store(trial_turns_, left);
-    if (left == 0) store(interval_ns_, interval_min_ns);
+    trial_turns_ = left;
+    if (left == 0) interval_ns_ = interval_min_ns;
     return Step::stay;
   }
   Step choose(std::uint64_t now_ns) {
     const bool is_soon = elapsed_ns(now_ns) <= round_max_ns_ * turns_per_look;
-    if (now_ns - load(told_ns_) < interval_min_ns) return Step::stay;
-    store(told_ns_, now_ns);
-    return is_soon && now_ns >= load(stays_until_ns_) ? Step::look : Step::tell;
+    if (now_ns - told_ns_ < interval_min_ns) return Step::stay;
+    told_ns_ = now_ns;
+    return is_soon && now_ns >= stays_until_ns_ ? Step::look : Step::tell;
   }
 
   const std::uint64_t round_max_ns_;  // until all on a core have had a turn, if nobody computes
@@ -109,7 +107,7 @@ class Spreading {
   Number told_ns_{0};
   Number interval_ns_{interval_min_ns};
   Number stays_until_ns_{0};
-  Number origin_{0};
+  base::Relaxed<int> origin_{-1};  // of the last move
 };
 
 }  // namespace hawser::p2p
