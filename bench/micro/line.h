@@ -9,11 +9,12 @@
 
 typedef struct Line Line;
 
-/* If "line" is among the arguments and the job has two ranks, both on one machine; otherwise null.
- * Collective. */
+/* If "line" is among the arguments and the job has two ranks or more, all on one machine; otherwise
+ * null. Collective. */
 Line* line_if_named(int argc, char** argv);
 void free_line(Line* line);
-/* Nanoseconds, one way; collective. */
+/* Nanoseconds, one way; collective. Of more than two ranks, the others sleep meanwhile, and rank 1
+ * leaves the core of rank 0. */
 double line_ns(Line* line);
 
 /* Batches of one figure, each with the line before and after it. Without a LINE only the values

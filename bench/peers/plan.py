@@ -69,7 +69,7 @@ def point_to_point():
     rate = Group("Message rate, 8 bytes", "1/s", "pairs", higher_is_better=True,
                  goal=lambda _: 1.5, picture="rate")
     for ranks in (2, 4, 8):
-        yield Job(f"rate {ranks}", ranks, ("rate", "line"), {"pairs": rate}, line=ranks == 2)
+        yield Job(f"rate {ranks}", ranks, ("rate", "line"), {"pairs": rate}, line=True)
     yield Job("queue", 2, ("queue", "line"), {
         "posted": Group("Latency behind posted receives", "us", "receives", picture="queue"),
         "unexpected": Group("Latency behind unexpected messages", "us", "messages",
@@ -110,12 +110,12 @@ def collectives():
             goal = allreduce_goal(ranks) if name == "allreduce" else at_most_one
             yield Job(f"{name} {ranks}", ranks, ("collective", name, "line"), {
                 name: Group(f"{name}, {ranks} ranks", "us", goal=goal, picture=name)},
-                      line=ranks == 2)
+                      line=True)
     barrier = Group("barrier", "us", "ranks", goal=lambda ranks: 0.6 if ranks in (8, 16) else 1.0,
                     picture="barrier")
     for ranks in RANKS:
         yield Job(f"barrier {ranks}", ranks, ("barrier", "line"), {"barrier": barrier},
-                  read=lambda numbers, ranks=ranks: (ranks, numbers[1]), line=ranks == 2)
+                  read=lambda numbers, ranks=ranks: (ranks, numbers[1]), line=True)
 
 
 def whole_jobs():
