@@ -7,7 +7,9 @@
 // CopyChoice is the state machine, without a clock, for runs that are alike: next() says how the
 // next run is to be copied and whether its time is wanted; took() hears it. In a *survey* each way
 // has a few runs, of which the quickest counts. Afterwards the best way is used, and looked at
-// seldom: if it takes another time than it used to, things have changed, and there is a survey.
+// seldom: if it takes another time than it used to, things have changed, and there is a survey; at
+// once if it takes several times as long. Of long runs only the beginning is measured, since it may
+// be copied by a way that takes twenty times as long as the best.
 // A reader whose destination is in no cache does not go by what it measures (note_place).
 #pragma once
 
@@ -56,20 +58,33 @@ class CopyChoice {
   /// lines there without fetching them seems to be quick. But it drives the lines that are read out
   /// of the caches as well, and the peer waits for memory: a price that no run of ours shows.
   void note_place(bool is_cold) { cold_looks_.note(is_cold); }
-  /// A measured run of BYTES took NS, by the way that next() said.
-  void took(std::size_t bytes, std::uint64_t ns) {
-    const std::uint32_t pace = hostmem::pace_of(bytes, ns);
+  /// Of a run of RUN_BYTES the first measured_bytes_of(RUN_BYTES) took NS, by the way that next()
+  /// said.
+  void took(std::size_t run_bytes, std::uint64_t ns) {
+    const std::uint32_t pace = hostmem::pace_of(measured_bytes_of(run_bytes), ns);
     if (is_in_survey()) {
-      note_trial(pace);
+      note_trial(pace, run_bytes);
     } else {
-      note_look(pace);
+      note_look(pace, run_bytes);
     }
+  }
+  static constexpr std::size_t measured_bytes_of(std::size_t run_bytes) {
+    return std::min<std::size_t>(run_bytes, 16 << 10);
   }
   [[nodiscard]] CopyWay best() const { return cold_looks_.are_cold() ? CopyWay::vector : best_; }
 
  private:
-  static constexpr std::uint16_t runs_between_looks = 256;
+  /// A look costs two readings of the clock.
+  static constexpr std::uint16_t runs_between_looks(std::size_t run_bytes) {
+    constexpr std::size_t bytes_between_looks = 1 << 20, fewest = 8, most = 256;
+    return static_cast<std::uint16_t>(
+        std::clamp(bytes_between_looks / std::max<std::size_t>(run_bytes, 1), fewest, most));
+  }
   static constexpr std::uint16_t runs_in_doubt = 4;
+  /// Times as long as usual that tell of a peer that has gone to a far core, or come from there: 16
+  /// to 20 where the loop is used (EPYC 9004). Surveys for the sake of that need no gap: the next
+  /// one compares with what this one found.
+  static constexpr std::uint32_t times_of_a_move = 3;
   static constexpr std::uint8_t looks_for_change = 3;  // one may be an accident (an interrupt)
   static constexpr std::uint8_t runs_of_a_trial = 3;
   /// Runs from one survey to the next: the fewest, doubled after each that changed nothing, since
@@ -85,13 +100,13 @@ class CopyChoice {
     trials_ = 0;
     strange_ = 0;
   }
-  void note_trial(std::uint32_t pace) {
+  void note_trial(std::uint32_t pace, std::size_t run_bytes) {
     paces_[tried_] = trials_ == 0 ? pace : std::min(paces_[tried_], pace);
     if (++trials_ < runs_of_a_trial) return;
     trials_ = 0;
-    if (++tried_ == ways()) end_survey();
+    if (++tried_ == ways()) end_survey(run_bytes);
   }
-  void end_survey() {
+  void end_survey(std::size_t run_bytes) {
     const CopyWay before = best_;
     best_ = best_in_cache();
     // What goes past the cache has to be better by more than what its reader pays.
@@ -99,7 +114,7 @@ class CopyChoice {
       best_ = CopyWay::past_cache;
     gap_ = best_ != before ? gap_min : std::min<std::uint16_t>(gap_ * 2, gap_max);
     since_survey_ = 0;
-    wait_for_look(std::min(gap_, runs_between_looks));
+    wait_for_look(std::min(gap_, runs_between_looks(run_bytes)));
   }
   /// The string instruction has to be much better. Where it is not, trials find now the one and now
   /// the other better, by a tenth and more; and a peer that writes again what was read by it waits
@@ -108,18 +123,20 @@ class CopyChoice {
     return pace_of(CopyWay::string) * 10 < pace_of(CopyWay::vector) * 7 ? CopyWay::string
                                                                         : CopyWay::vector;
   }
-  void note_look(std::uint32_t pace) {
+  void note_look(std::uint32_t pace, std::size_t run_bytes) {
     const std::uint32_t usual = pace_of(best());
     const bool is_strange = pace * 5 < usual * 4 || pace * 4 > usual * 5;
     if (!is_strange) paces_[static_cast<std::size_t>(best())] = (7 * usual + pace) / 8;
     strange_ = is_strange ? std::min<std::uint8_t>(strange_ + 1, looks_for_change) : 0;
     // What goes past the cache takes as long wherever the peer is: such a look tells nothing.
-    const bool is_in_doubt = strange_ == looks_for_change || best_ == CopyWay::past_cache;
-    if (since_survey_ >= gap_max || (is_in_doubt && since_survey_ >= gap_)) {
+    const bool has_changed = strange_ == looks_for_change;
+    const bool is_in_doubt = has_changed || best_ == CopyWay::past_cache;
+    if (since_survey_ >= gap_max || (is_in_doubt && since_survey_ >= gap_) ||
+        (has_changed && pace > times_of_a_move * usual)) {
       begin_survey();
     } else {
       const bool may_be_accident = strange_ > 0 && strange_ < looks_for_change;
-      wait_for_look(may_be_accident ? runs_in_doubt : runs_between_looks);
+      wait_for_look(may_be_accident ? runs_in_doubt : runs_between_looks(run_bytes));
     }
   }
   void wait_for_look(std::uint16_t runs) {
@@ -164,11 +181,25 @@ class MeasuredCopy {
   void copy_measured(std::byte* to, const std::byte* from, std::size_t bytes) {
     CopyChoice& choice = choices_[kind_of(to, from, bytes)];
     const CopyChoice::Next next = choice.next();
-    if (next.is_measured && choice.wants_place()) choice.note_place(is_in_no_cache(to + bytes / 2));
-    const std::uint64_t began_ns = next.is_measured ? platform::monotonic_ns() : 0;
-    copy(next.way, to, from, bytes);
-    if (next.is_measured) [[unlikely]]
-      choice.took(bytes, platform::monotonic_ns() - began_ns);
+    if (next.is_measured) [[unlikely]] {
+      copy_and_measure(choice, next.way, {to, from, bytes});
+    } else {
+      copy(next.way, to, from, bytes);
+    }
+  }
+  struct Run {
+    std::byte* to;
+    const std::byte* from;
+    std::size_t bytes;
+  };
+  [[gnu::noinline]] static void copy_and_measure(CopyChoice& choice, CopyWay way, const Run& run) {
+    const std::size_t measured = CopyChoice::measured_bytes_of(run.bytes);
+    if (choice.wants_place()) choice.note_place(is_in_no_cache(run.to + measured / 2));
+    const std::uint64_t began_ns = platform::monotonic_ns();
+    copy(way, run.to, run.from, measured);
+    choice.took(run.bytes, platform::monotonic_ns() - began_ns);
+    if (measured < run.bytes)
+      copy(choice.best(), run.to + measured, run.from + measured, run.bytes - measured);
   }
   /// Runs of one kind are alike.
   static std::size_t kind_of(const std::byte* to, const std::byte* from, std::size_t bytes) {

@@ -113,6 +113,20 @@ TEST(CopyChoice, FollowsALateMoveToo) {
   EXPECT_EQ(choice.best(), CopyWay::past_cache);
 }
 
+/// Whatever was found before, and however seldom surveys have become.
+TEST(CopyChoice, FollowsAMoveToAFarCoreAtOnce) {
+  constexpr std::size_t long_run_bytes = 128 << 10;
+  CopyChoice choice(CopyEnds::to_peer);
+  const auto copy_long = [&](int runs, const Paces& paces) {
+    for (int i = 0; i < runs; ++i)
+      if (const CopyChoice::Next next = choice.next(); next.is_measured)
+        choice.took(long_run_bytes, paces.ns[static_cast<std::size_t>(next.way)]);
+  };
+  copy_long(100'000, near_slow_string);
+  copy_long(40, far_slow_string);
+  EXPECT_EQ(choice.best(), CopyWay::past_cache);
+}
+
 /// Memory that is touched for the first time takes as long by every way.
 TEST(CopyChoice, IsMadeAnewOnceFirstTouchesAreOver) {
   CopyChoice choice(CopyEnds::to_peer);
@@ -136,7 +150,7 @@ TEST(CopyChoice, CostsLittleWhereNothingChanges) {
   CopyChoice choice(CopyEnds::to_peer);
   copy(choice, 10'000, near_slow_string);
   const Seen seen = copy(choice, 100'000, near_slow_string);
-  EXPECT_LT(seen.measured, 700);
+  EXPECT_LT(seen.measured, 2000);
   EXPECT_LT(seen.ns, 100'000ULL * near_slow_string.ns[0] * 104 / 100);
 }
 
@@ -159,7 +173,7 @@ TEST(CopyChoice, LooksSeldomWhereEveryLookIsStrange) {
                                (measured % 5 == 0 ? 1 : 2));
     ++measured;
   }
-  EXPECT_LT(measured, 1500);
+  EXPECT_LT(measured, 3000);
 }
 
 /// Data that is in the cache now and then: no way changes it.
