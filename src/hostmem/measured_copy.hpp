@@ -128,8 +128,8 @@ class CopyChoice {
     const bool is_strange = pace * 5 < usual * 4 || pace * 4 > usual * 5;
     if (!is_strange) paces_[static_cast<std::size_t>(best())] = (7 * usual + pace) / 8;
     strange_ = is_strange ? std::min<std::uint8_t>(strange_ + 1, looks_for_change) : 0;
-    // What goes past the cache takes as long wherever the peer is: such a look tells nothing.
     const bool has_changed = strange_ == looks_for_change;
+    // What goes past the cache takes as long wherever the peer is: such a look tells nothing.
     const bool is_in_doubt = has_changed || best_ == CopyWay::past_cache;
     if (since_survey_ >= gap_max || (is_in_doubt && since_survey_ >= gap_) ||
         (has_changed && pace > times_of_a_move * usual)) {
