@@ -86,10 +86,13 @@ static double undisturbed_ns(Line* line) {
 static double apart_ns(Line* line) {
   cpu_set_t before, own;
   sched_getaffinity(0, sizeof before, &before);
-  CPU_ZERO(&own);
-  CPU_SET((size_t)line->core, &own);
-  for (size_t core = 0; world_rank() == 1 && core < CPU_SETSIZE; ++core)
-    core == (size_t)line->core ? CPU_CLR(core, &own) : CPU_SET(core, &own);
+  if (world_rank() == 0) {
+    CPU_ZERO(&own);
+    CPU_SET((size_t)line->core, &own);
+  } else {
+    memset(&own, 0xff, sizeof own);
+    CPU_CLR((size_t)line->core, &own);
+  }
   sched_setaffinity(0, sizeof own, &own);
   const double ns = undisturbed_ns(line);
   sched_setaffinity(0, sizeof before, &before);
