@@ -8,10 +8,12 @@
 //
 // A state machine without a clock: next() says how a message that comes goes; before a run of bytes
 // is copied wants_time() says whether took() is to hear how long that took. Now and then there is a
-// trial: a few messages go the other way, so that its pace is renewed too.
+// trial: some MiB go the other way, so that its pace is renewed too. Whenever the way changes, the
+// first bytes do not count: what is copied then lies in the caches of the wrong core, of the one
+// that copied it before.
 //
-// Only one of the two peers measures, and the other does as it does: what a core is to copy lies in
-// the caches of the one that has read it before, and each would spoil what the other measures.
+// Only one of the two peers measures, and decides for both, since each would spoil what the other
+// measures. The other is told by a word in memory that both share, and follows (OneCopyFollower).
 #pragma once
 
 #include <algorithm>
@@ -23,112 +25,172 @@
 
 namespace hawser::hostmem {
 
+/// A few messages that are copied the other way, on either side.
+class OneCopyTrial {
+ public:
+  void begin() { left_ = {messages_min, bytes_min}; }
+  /// Whether the next message, of BYTES, is one of them.
+  bool takes(std::size_t bytes) {
+    if (left_.messages == 0 && left_.bytes == 0) return false;
+    left_.messages -= std::min(left_.messages, 1U);
+    left_.bytes -= std::min(left_.bytes, bytes);
+    return true;
+  }
+  static constexpr std::uint32_t messages_min = 2;
+  static constexpr std::size_t bytes_min = std::size_t{8} << 20;
+
+ private:
+  struct Left {
+    std::uint32_t messages = 0;
+    std::size_t bytes = 0;
+  };
+  Left left_;
+};
+
+/// What the one that measures says to the other: bit 0, whether one copy pays; the others, how many
+/// trials have begun.
+using OneCopyWord = std::uint32_t;
+
+/// The peer of the one that measures.
+class OneCopyFollower {
+ public:
+  /// Whether the next message, of BYTES, is to be copied once, where WORD is what the other says
+  /// now.
+  bool next(std::size_t bytes, OneCopyWord word) {
+    const bool pays = (word & 1) != 0;
+    if (word >> 1 != trials_) {
+      trials_ = word >> 1;
+      trial_.begin();
+    }
+    return pays != trial_.takes(bytes);
+  }
+
+ private:
+  OneCopyTrial trial_;
+  std::uint32_t trials_ = 0;
+};
+
 class OneCopyChoice {
  public:
   enum class Copy : std::uint8_t { into_frame, out_of_frame, by_kernel };
-  /// Shorter runs are not measured, and tell little of longer ones.
-  static constexpr std::size_t run_bytes_min = 8192;
+  /// Shorter runs are not measured: they are those of shorter messages, or the ends of long ones.
+  static constexpr std::size_t run_bytes_min = 32768;
 
-  /// LEADS: this one of the two measures.
-  explicit OneCopyChoice(bool leads) : leads_(leads) {}
-
-  /// While messages flow both ways: whether the next one from the peer is to be copied once.
-  bool next() {
-    if (!leads_) return pays_;
-    if (!is_known(Copy::into_frame) || !is_known(Copy::out_of_frame)) return false;
-    if (!is_known(Copy::by_kernel)) return true;
-    is_first_of_trial_ = false;
-    if (trial_left_ > 0 && --trial_left_ > 0) return !pays_;
-    if (is_found_otherwise()) {
+  /// While messages flow both ways: whether the next one from the peer, of BYTES, is to be copied
+  /// once.
+  bool next(std::size_t bytes) {
+    ++messages_since_trial_;
+    bytes_since_trial_ += bytes;
+    if (is_other_way_quicker()) {
       pays_ = !pays_;
       gap_ = gap_min;
+      change_to(pays_, bytes);
     }
-    if (++since_trial_ < gap_) return pays_;
-    since_trial_ = 0;
-    gap_ = std::min<std::uint16_t>(gap_ * 2, gap_max);
-    trial_left_ = messages_of_a_trial;
-    is_first_of_trial_ = true;
-    return !pays_;
+    if (is_trial_due()) begin_trial(bytes);
+    return pays_ != trial_.takes(bytes);
   }
-  /// The peer has copied a message of ours ONCE, or has not. (Trials are not followed.)
-  void note_peer(bool once) {
-    if (leads_) return;
-    otherwise_ = once != pays_ ? static_cast<std::uint8_t>(otherwise_ + 1) : 0;
-    if (otherwise_ <= messages_of_a_trial) return;
-    otherwise_ = 0;
-    pays_ = once;
-  }
+  [[nodiscard]] OneCopyWord word() const { return trials_ << 1 | (pays_ ? 1 : 0); }
   /// Whether a run of at least run_bytes_min is to be timed. What is done seldom always is.
   bool wants_time(Copy copy) {
-    if (!leads_) return false;
-    if (copy == Copy::by_kernel || pays_ || !is_known(copy)) return true;
+    if (pays_ || !record(copy).is_settled()) return true;
     runs_ = static_cast<std::uint8_t>((runs_ + 1) % runs_per_look);
     return runs_ == 0;
   }
   /// A run of BYTES took NS.
   void took(Copy copy, std::size_t bytes, std::uint64_t ns) {
-    if (is_first_of_trial_) return;
-    records_[static_cast<std::size_t>(copy)].add(pace_of(bytes, ns));
+    record(copy).add(bytes, pace_of(bytes, ns));
   }
 
  private:
   /// In 1/16 ns per KiB: a mean, since it is the work that counts. One run may meet an interrupt.
   class Record {
    public:
-    void add(std::uint32_t pace) {
-      if (runs_ < runs_of_a_beginning) {
+    /// The next bytes do not count, and what counted before them is forgotten then.
+    void begin_again(std::size_t bytes) { left_out_bytes_ = bytes; }
+    void add(std::size_t bytes, std::uint32_t pace) {
+      if (left_out_bytes_ > 0) {
+        left_out_bytes_ -= std::min(left_out_bytes_, bytes);
+        runs_ = 0;
+        return;
+      }
+      pace = std::max<std::uint32_t>(pace, 1);
+      if (runs_ < runs_at_first) {
         pace_ = runs_ == 0 ? pace : std::min(pace_, pace);
         ++runs_;
       } else {
-        pace_ = (7 * pace_ + std::min(pace, 3 * pace_)) / 8;
+        runs_ = std::min<std::uint32_t>(runs_ + 1, runs_max);
+        pace_ = ((runs_ - 1) * pace_ + std::min(pace, 3 * pace_)) / runs_;
       }
-      pace_ = std::max<std::uint32_t>(pace_, 1);
     }
-    [[nodiscard]] bool is_known() const { return runs_ == runs_of_a_beginning; }
+    [[nodiscard]] bool is_settled() const { return left_out_bytes_ == 0 && runs_ >= runs_min; }
     [[nodiscard]] std::uint32_t pace() const { return pace_; }
 
    private:
-    /// The first runs may touch memory for the first time: of these, the quickest.
-    static constexpr std::uint8_t runs_of_a_beginning = 3;
+    static constexpr std::uint32_t runs_at_first = 3;  // of which the quickest counts
+    static constexpr std::uint32_t runs_min = 4;
+    static constexpr std::uint32_t runs_max = 32;  // that a mean is of
+    std::size_t left_out_bytes_ = 0;
     std::uint32_t pace_ = 0;
-    std::uint8_t runs_ = 0;
+    std::uint32_t runs_ = 0;
   };
 
-  /// Messages between two trials: the fewest, doubled after each, and the most.
-  static constexpr std::uint16_t gap_min = 64;
-  static constexpr std::uint16_t gap_max = 2048;
-  static constexpr std::uint8_t messages_of_a_trial = 4;
-  static constexpr std::uint8_t looks_for_change = 16;  // messages in a row
-  static constexpr std::uint8_t runs_per_look = 8;      // the clock costs 50 ns
+  /// From one trial to the next, in trials: the fewest, doubled after each that changed nothing,
+  /// and the most.
+  static constexpr std::uint32_t gap_min = 4;
+  static constexpr std::uint32_t gap_max = 64;
+  static constexpr std::uint8_t runs_per_look = 8;  // the clock costs 50 ns
+  /// Bytes that do not count when the way changes; of longer messages the first one.
+  static constexpr std::size_t left_out_bytes_min = std::size_t{2} << 20;
 
-  /// The other way is quicker, and that is no accident: a survey of the ways to copy, say.
-  bool is_found_otherwise() {
-    otherwise_ = is_one_copy_quicker() != pays_ ? static_cast<std::uint8_t>(otherwise_ + 1) : 0;
-    if (otherwise_ < looks_for_change) return false;
-    otherwise_ = 0;
-    return true;
+  [[nodiscard]] bool is_trial_due() const {
+    return is_settled(pays_) && messages_since_trial_ >= gap_ * OneCopyTrial::messages_min &&
+           bytes_since_trial_ >= gap_ * OneCopyTrial::bytes_min;
   }
-  /// By a tenth.
-  [[nodiscard]] bool is_one_copy_quicker() const {
-    return pace(Copy::by_kernel) * 10 < (pace(Copy::into_frame) + pace(Copy::out_of_frame)) * 9;
+  void begin_trial(std::size_t bytes) {
+    gap_ = std::min(gap_ * 2, gap_max);
+    messages_since_trial_ = 0;
+    bytes_since_trial_ = 0;
+    ++trials_;
+    trial_.begin();
+    change_to(!pays_, bytes);
   }
-  [[nodiscard]] bool is_known(Copy copy) const {
-    return records_[static_cast<std::size_t>(copy)].is_known();
+  /// What is to come goes by ONE copy, or by frames, from a message of BYTES on.
+  void change_to(bool one, std::size_t bytes) {
+    const std::size_t left_out_bytes = std::max(bytes, left_out_bytes_min);
+    if (one) {
+      record(Copy::by_kernel).begin_again(left_out_bytes);
+    } else {
+      record(Copy::into_frame).begin_again(left_out_bytes);
+      record(Copy::out_of_frame).begin_again(left_out_bytes);
+    }
   }
-  [[nodiscard]] std::uint32_t pace(Copy copy) const {
-    return records_[static_cast<std::size_t>(copy)].pace();
+  /// Those who write and read frames also wait for each other, a tenth of the time; so frames have
+  /// to be less work by as much, and by more where one copy is in use.
+  [[nodiscard]] bool is_other_way_quicker() const {
+    if (!is_settled(true) || !is_settled(false)) return false;
+    const std::uint32_t frames =
+        record(Copy::into_frame).pace() + record(Copy::out_of_frame).pace();
+    const std::uint32_t one = record(Copy::by_kernel).pace();
+    return pays_ ? frames * 20 < one * 17 : one * 10 < frames * 11;
+  }
+  /// Whether it is known what ONE copy takes, or frames.
+  [[nodiscard]] bool is_settled(bool one) const {
+    return one ? record(Copy::by_kernel).is_settled()
+               : record(Copy::into_frame).is_settled() && record(Copy::out_of_frame).is_settled();
+  }
+  Record& record(Copy copy) { return records_[static_cast<std::size_t>(copy)]; }
+  [[nodiscard]] const Record& record(Copy copy) const {
+    return records_[static_cast<std::size_t>(copy)];
   }
 
   std::array<Record, 3> records_;
-  std::uint16_t gap_ = gap_min;
-  std::uint16_t since_trial_ = 0;  // messages
-  std::uint8_t trial_left_ = 0;    // messages of the trial that is under way
-  std::uint8_t runs_ = 0;          // since the last look
-  std::uint8_t otherwise_ = 0;     // messages in a row that spoke for the other way
-  /// What it reads may lie in the other core's caches, since that was the one to read it before.
-  bool is_first_of_trial_ = false;
+  std::uint32_t gap_ = gap_min;
+  std::uint32_t messages_since_trial_ = 0;  // began
+  std::uint64_t bytes_since_trial_ = 0;
+  OneCopyTrial trial_;
+  std::uint32_t trials_ = 0;  // that have begun
+  std::uint8_t runs_ = 0;     // since the last look
   bool pays_ = false;
-  bool leads_;
 };
 
 }  // namespace hawser::hostmem

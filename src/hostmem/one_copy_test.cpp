@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::size_t crossing_bytes = std::size_t{128} * 1024;
 constexpr std::size_t one_frame_bytes = std::size_t{32} * 1024;
+constexpr std::size_t kernel_run_bytes = std::size_t{1024} * 1024;
 
 /// What a KiB takes, in nanoseconds.
 struct Work {
@@ -26,36 +28,38 @@ class CrossingPair {
  public:
   using Copy = OneCopyChoice::Copy;
 
+  explicit CrossingPair(std::size_t message_bytes = crossing_bytes) : bytes_(message_bytes) {}
+
   /// So many messages each way; how many of those to the leader were copied once.
   int exchange(int messages, const Work& paces) {
     int once = 0;
     for (int i = 0; i < messages; ++i) {
-      const bool is_once = leader.next();
-      follower.note_peer(is_once);
+      const bool is_once = leader.next(bytes_);
+      const bool is_follower_once = follower.next(bytes_, leader.word());
       once += static_cast<int>(is_once);
-      if (is_once) {
-        run(Copy::by_kernel, crossing_bytes, paces.by_kernel);
-      } else {
-        run_frames(Copy::out_of_frame, paces.out_of_frame);
-      }
-      const bool is_follower_once = follower.next();
       followed += static_cast<int>(is_follower_once);
-      leader.note_peer(is_follower_once);
-      if (!is_follower_once) run_frames(Copy::into_frame, paces.into_frame);
+      if (is_once) {
+        run_all(Copy::by_kernel, kernel_run_bytes, paces.by_kernel * (was_once_ ? 1 : first_times));
+      } else {
+        run_all(Copy::out_of_frame, one_frame_bytes, paces.out_of_frame);
+      }
+      was_once_ = is_once;
+      if (!is_follower_once) run_all(Copy::into_frame, one_frame_bytes, paces.into_frame);
     }
     return once;
   }
 
-  OneCopyChoice leader{true};
-  OneCopyChoice follower{false};
+  OneCopyChoice leader;
+  OneCopyFollower follower;
   int followed = 0;  // messages to the follower that were copied once
   int timed = 0;     // runs
   bool is_interrupted = false;
+  std::uint64_t first_times = 1;  // as long as usual takes the first of several that go once
 
  private:
-  void run_frames(Copy copy, std::uint64_t pace) {
-    for (std::size_t at = 0; at < crossing_bytes; at += one_frame_bytes)
-      run(copy, one_frame_bytes, pace);
+  void run_all(Copy copy, std::size_t run_bytes, std::uint64_t pace) {
+    for (std::size_t at = 0; at < bytes_; at += run_bytes)
+      run(copy, std::min(run_bytes, bytes_ - at), pace);
   }
   void run(Copy copy, std::size_t bytes, std::uint64_t pace) {
     if (!leader.wants_time(copy)) return;
@@ -63,79 +67,85 @@ class CrossingPair {
     const bool is_hit = is_interrupted && timed % 50 == 0;
     leader.took(copy, bytes, pace * bytes / 1024 + (is_hit ? 4'000'000 : 0));
   }
+  std::size_t bytes_;
+  bool was_once_ = false;
 };
+
+/// Messages from one trial to the next, in the long run, and in one.
+constexpr int gap_messages = 4096;
+constexpr int trial_messages = 64;
 
 TEST(OneCopyChoice, IsOneCopyWhereThatTakesLessThanTwo) {
   CrossingPair pair;
-  EXPECT_GT(pair.exchange(1000, apart), 900);
-  EXPECT_LT(CrossingPair().exchange(1000, together), 50);
-  EXPECT_LT(CrossingPair().exchange(1000, apart_written), 50);
+  EXPECT_GT(pair.exchange(2000, apart), 1500);
+  EXPECT_LT(CrossingPair().exchange(2000, together), 3 * trial_messages + 1);
+  EXPECT_LT(CrossingPair().exchange(2000, apart_written), 3 * trial_messages + 1);
 }
 
 TEST(OneCopyChoice, IsFramesUntilItIsKnownWhatTheyTake) {
-  OneCopyChoice choice(true);
-  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(choice.next());
+  OneCopyChoice choice;
+  for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(choice.next(crossing_bytes));
   EXPECT_TRUE(choice.wants_time(OneCopyChoice::Copy::into_frame));
   EXPECT_TRUE(choice.wants_time(OneCopyChoice::Copy::out_of_frame));
 }
 
 TEST(OneCopyChoice, FollowsAMoveOfTheProcesses) {
   CrossingPair pair;
-  pair.exchange(5000, together);
-  EXPECT_GT(pair.exchange(1000, apart), 800);
-  EXPECT_LT(pair.exchange(8000, together), 4500);
-  EXPECT_LT(pair.exchange(1000, together), 20);
-  EXPECT_GT(pair.exchange(1000, apart), 800);
+  pair.exchange(20'000, together);
+  EXPECT_GT(pair.exchange(3000, apart), 2500) << "what frames take is looked at all the time";
+  pair.exchange(20'000, apart);
+  pair.exchange(gap_messages + trial_messages, together);
+  EXPECT_LT(pair.exchange(1000, together), 2 * trial_messages + 1) << "after one trial";
 }
 
 TEST(OneCopyChoice, TriesTheOtherWaySeldom) {
   CrossingPair pair;
-  pair.exchange(6000, together);
+  pair.exchange(20'000, together);
   pair.timed = 0;
-  EXPECT_LE(pair.exchange(10'240, together), 24) << "4 of 2048";
-  EXPECT_LE(pair.timed, 10'240 + 24) << "one of eight frames";
-  pair.exchange(6000, apart);
-  EXPECT_GE(pair.exchange(10'240, apart), 10'240 - 24);
+  EXPECT_LE(pair.exchange(4 * gap_messages, together), 4 * trial_messages);
+  EXPECT_LE(pair.timed, 4 * gap_messages + 4 * trial_messages * 5) << "one of eight frames";
+  pair.exchange(20'000, apart);
+  EXPECT_GE(pair.exchange(4 * gap_messages, apart), 4 * (gap_messages - trial_messages));
+}
+
+TEST(OneCopyChoice, AFewOfVeryLongMessagesAreTried) {
+  constexpr std::size_t very_long_bytes = std::size_t{64} << 20;
+  CrossingPair pair(very_long_bytes);
+  pair.exchange(200, together);
+  EXPECT_LE(pair.exchange(128 * 2, together), 2 * 2) << "2 of 128";
+  EXPECT_GT(pair.exchange(128 * 2, apart), 128);
 }
 
 TEST(OneCopyChoice, AnInterruptChangesNothing) {
   CrossingPair pair;
   pair.is_interrupted = true;
-  EXPECT_LT(pair.exchange(4000, together), 100);
-  EXPECT_GT(pair.exchange(4000, apart), 3400);
+  EXPECT_LT(pair.exchange(8000, together), 6 * trial_messages);
+  EXPECT_GT(pair.exchange(8000, apart), 7000);
 }
 
-TEST(OneCopyChoice, TheFirstMessageOfATrialDoesNotCount) {
-  OneCopyChoice choice(true);
-  using Copy = OneCopyChoice::Copy;
-  constexpr std::uint64_t kib = one_frame_bytes / 1024;
-  const auto message = [&](std::uint64_t kernel) {
-    const bool is_once = choice.next();
-    if (is_once) choice.took(Copy::by_kernel, one_frame_bytes, kernel * kib);
-    choice.took(Copy::into_frame, one_frame_bytes, 50 * kib);
-    choice.took(Copy::out_of_frame, one_frame_bytes, 60 * kib);
-    return is_once;
-  };
-  for (int i = 0; i < 3; ++i) message(300);
-  bool was_once = false;
-  int once = 0;
-  // What one copy takes where the last message went another way is no reason against it.
-  for (int i = 0; i < 4000; ++i) {
-    was_once = message(was_once ? 80 : 2000);
-    once += static_cast<int>(was_once);
-  }
-  EXPECT_GT(once, 2000);
-}
-
-TEST(OneCopyChoice, TheOtherOneFollowsButNoTrial) {
+TEST(OneCopyChoice, TheBeginningOfATrialDoesNotCount) {
   CrossingPair pair;
-  pair.exchange(5000, together);
-  EXPECT_EQ(pair.followed, 0);
-  EXPECT_FALSE(pair.follower.wants_time(OneCopyChoice::Copy::into_frame));
-  pair.exchange(1000, apart);
+  pair.first_times = 25;
+  EXPECT_GT(pair.exchange(2000, apart), 1500) << "that is no reason against it";
+}
+
+TEST(OneCopyChoice, TheOtherOneFollows) {
+  CrossingPair pair;
+  const int near = pair.exchange(20'000, together);
+  EXPECT_EQ(pair.followed, near) << "in trials too";
   pair.followed = 0;
-  pair.exchange(5000, apart);
-  EXPECT_EQ(pair.followed, 5000);
+  EXPECT_EQ(pair.exchange(20'000, apart), pair.followed);
+}
+
+TEST(OneCopyFollower, HasAWholeTrialHoweverQuicklyItsPeerHadIt) {
+  OneCopyFollower follower;
+  constexpr OneCopyWord frames = 0, frames_after_trial = 2, once_after_trial = 3;
+  EXPECT_FALSE(follower.next(crossing_bytes, frames));
+  int once = 0;
+  for (int i = 0; i < 1000; ++i)
+    once += static_cast<int>(follower.next(crossing_bytes, frames_after_trial));
+  EXPECT_EQ(once, trial_messages);
+  EXPECT_TRUE(follower.next(crossing_bytes, once_after_trial)) << "no new trial";
 }
 
 }  // namespace

@@ -322,11 +322,9 @@ class Link {
   virtual std::int64_t get(std::span<const MemoryPiece> local,
                            std::span<const MemoryPiece> remote) = 0;
   /// While long messages flow to the peer and from it at the same time: whether to get() the next
-  /// one from it takes this process less than to copy that out of frames, and another one into
-  /// frames. Asked once for each; says so now and then to find out.
-  [[nodiscard]] virtual bool does_one_copy_pay() { return false; }
-  /// Of a message to the peer, which had that choice: it has copied that ONCE, or asks for frames.
-  virtual void note_peer_copies(bool /*once*/) {}
+  /// one from it, of BYTES, takes this process less than to copy that out of frames, and another
+  /// one into frames. Asked once for each; says so now and then to find out.
+  [[nodiscard]] virtual bool does_one_copy_pay(std::size_t /*bytes*/) { return false; }
 
   // Operations on the program's memory (channel rc_rdma; tcp_zero_copy has gets alone).
 

@@ -98,11 +98,10 @@ class FakeLink final : public transport::Link {
       *reinterpret_cast<std::byte*>(local.front().address) ^= std::byte{1};
     return static_cast<std::int64_t>(local.front().bytes);
   }
-  [[nodiscard]] bool does_one_copy_pay() override {
+  [[nodiscard]] bool does_one_copy_pay(std::size_t /*bytes*/) override {
     ++asked_for_copies;
     return one_copy_pays;
   }
-  void note_peer_copies(bool once) override { ++(once ? copied_by_peer : not_copied_by_peer); }
   transport::Result<std::unique_ptr<transport::HeldMemory>> hold(std::uint64_t /*address*/,
                                                                  std::size_t /*bytes*/) override {
     struct Held final : transport::HeldMemory {
@@ -140,8 +139,6 @@ class FakeLink final : public transport::Link {
   bool damages_next = false;            // of them
   bool one_copy_pays = false;
   int asked_for_copies = 0;  // whether they pay
-  int copied_by_peer = 0;    // messages that it might copy
-  int not_copied_by_peer = 0;
 
  private:
   static void copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {

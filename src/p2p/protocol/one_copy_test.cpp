@@ -111,8 +111,6 @@ TEST_F(OneCopy, OfMessagesThatCrossWhereItPays) {
   EXPECT_EQ(a->copied(), 0U) << "who finds that it does not pay gets frames";
   EXPECT_EQ(a->peer().sent(ChannelKind::single_copy).bytes, crossing_bytes);
   EXPECT_EQ(b->peer().sent(ChannelKind::single_copy).bytes, 0U);
-  EXPECT_EQ(a->link().copied_by_peer, 1);
-  EXPECT_EQ(b->link().not_copied_by_peer, 1);
 }
 
 TEST_F(OneCopy, NotOfMessagesOfOneDirection) {
@@ -160,8 +158,7 @@ TEST_F(OneCopy, ManyMessagesEachWayGoAsTheirReceiverLikes) {
   }
   for (const auto& message : messages) finish(*message);
   EXPECT_EQ(a->peer().sends_under_way + b->peer().sends_under_way, 0U);
-  EXPECT_EQ(a->link().copied_by_peer + a->link().not_copied_by_peer, 12);
-  EXPECT_GT(a->link().copied_by_peer, 0);
+  EXPECT_GT(a->peer().sent(ChannelKind::single_copy).bytes, 0U);
 }
 
 }  // namespace

@@ -334,7 +334,6 @@ void ChannelBackend::on_clear_to_send(Endpoint& from, std::span<const std::byte>
   request->peer_token = frame->receiver_token;
   const std::uint64_t left = request->total - frame->offset;
   if (frame->bytes > left) return;
-  if (request->may_be_copied) from.link().note_peer_copies(false);
   // A part is what could not be read; of the others the receiver will tell.
   if (frame->bytes == 0) request->sent = frame->offset;
   send_by_frames(*request, frame->offset, frame->bytes == 0 ? left : frame->bytes);
@@ -406,10 +405,8 @@ void ChannelBackend::on_finished(Endpoint& from, std::span<const std::byte> body
   SendRequest* request = frame ? sends_in_rendezvous_.find(frame->sender_token) : nullptr;
   if (request == nullptr || request->endpoint != &from) return;
   std::erase(pipelines_, request);  // its last frames left when they were asked for
-  if (request->may_be_copied && request->sent < request->total) {
+  if (request->may_be_copied && request->sent < request->total)
     from.count_sent(ChannelKind::single_copy, request->total - request->sent);
-    from.link().note_peer_copies(true);
-  }
   complete_send(*request);
 }
 

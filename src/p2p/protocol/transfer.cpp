@@ -145,7 +145,7 @@ bool ChannelBackend::is_copied_once(const ReceiveRequest& request) {
   if (request.offered.offer == wire::Offer::single_copy)
     return from.select(request.total) == ChannelKind::single_copy;
   return request.offered.offer == wire::Offer::frames_or_single_copy && from.sends_under_way > 0 &&
-         from.may_be_copied_once(request.total) && from.link().does_one_copy_pay();
+         from.may_be_copied_once(request.total) && from.link().does_one_copy_pay(request.total);
 }
 
 void ChannelBackend::complete_fetch(ReceiveRequest& request) {

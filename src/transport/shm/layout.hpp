@@ -22,7 +22,7 @@ namespace hawser::transport::shm {
 
 using base::cache_line_bytes;
 inline constexpr std::uint64_t segment_magic = 0x315f474553575348ULL;  // "HSWSEG_1"
-inline constexpr std::uint32_t segment_version = 5;
+inline constexpr std::uint32_t segment_version = 6;
 
 /// Frames of the transport itself share the channels with those of the layer above.
 /// Those about rings travel in the shared queue alone, long_data and cell_data in rings.
@@ -92,6 +92,9 @@ inline constexpr std::size_t ring_frame_bytes_max = 0xffffff;
 struct RingHeader {
   /// Lines consumed so far; written by the receiver, read by the sender when it runs out of room.
   alignas(cache_line_bytes) std::atomic<std::uint64_t> consumed;
+  /// How long messages that cross are copied: hostmem::OneCopyWord, written by the receiver if it
+  /// is the one of the two that measures. Read before each.
+  std::atomic<std::uint32_t> one_copy_word;
   RoomWanted room;
 };
 static_assert(sizeof(RingHeader) == 2 * cache_line_bytes);

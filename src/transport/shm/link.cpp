@@ -13,16 +13,17 @@ using hostmem::OneCopyChoice;
 
 namespace {
 
-/// Runs COPY of BYTES, whose time CHOICE may want to know.
+/// Runs COPY of BYTES, whose time CHOICE, if there is one, may want to know.
 template <class Copy>
-void copy_timed(OneCopyChoice& choice, OneCopyChoice::Copy kind, std::size_t bytes, Copy&& copy) {
-  if (bytes < OneCopyChoice::run_bytes_min || !choice.wants_time(kind)) {
+void copy_timed(std::optional<OneCopyChoice>& choice, OneCopyChoice::Copy kind, std::size_t bytes,
+                Copy&& copy) {
+  if (bytes < OneCopyChoice::run_bytes_min || !choice || !choice->wants_time(kind)) {
     copy();
     return;
   }
   const std::uint64_t began_ns = platform::monotonic_ns();
   copy();
-  choice.took(kind, bytes, platform::monotonic_ns() - began_ns);
+  choice->took(kind, bytes, platform::monotonic_ns() - began_ns);
 }
 
 }  // namespace
@@ -154,12 +155,19 @@ void ShmLink::tell_of_room() {
     wake_peer();
 }
 
+bool ShmLink::does_one_copy_pay(std::size_t bytes) {
+  if (!one_copy_) return outgoing_ && one_copy_follower_.next(bytes, outgoing_->one_copy_word());
+  const bool is_copied_once = one_copy_->next(bytes);
+  if (incoming_ring_) incoming_ring_->say_one_copy_word(one_copy_->word());
+  return is_copied_once;
+}
+
 std::int64_t ShmLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
   const std::uint64_t began_ns = platform::monotonic_ns();
   const std::int64_t copied = platform::read_memory(pid_, local, remote);
-  if (copied >= static_cast<std::int64_t>(OneCopyChoice::run_bytes_min))
-    one_copy_.took(OneCopyChoice::Copy::by_kernel, static_cast<std::size_t>(copied),
-                   platform::monotonic_ns() - began_ns);
+  if (copied >= static_cast<std::int64_t>(OneCopyChoice::run_bytes_min) && one_copy_)
+    one_copy_->took(OneCopyChoice::Copy::by_kernel, static_cast<std::size_t>(copied),
+                    platform::monotonic_ns() - began_ns);
   if (copied == -EPERM || copied == -ENOSYS) channels_.remove(ChannelKind::single_copy);
   return copied;
 }

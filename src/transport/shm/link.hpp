@@ -41,7 +41,8 @@ class ShmLink final : public Link {
   /// one decides whether long messages between them are copied once (hostmem/one_copy.hpp).
   ShmLink(const Identity& identity, std::uint32_t number, hostmem::Waker waker,
           const hostmem::WakeWord& own_word, bool leads)
-      : identity_(identity), number_(number), waker_(waker), own_word_(own_word), one_copy_(leads) {
+      : identity_(identity), number_(number), waker_(waker), own_word_(own_word) {
+    if (leads) one_copy_.emplace();
     earnable_.add(ChannelKind::ring);
   }
 
@@ -71,8 +72,7 @@ class ShmLink final : public Link {
   void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
-  [[nodiscard]] bool does_one_copy_pay() override { return one_copy_.next(); }
-  void note_peer_copies(bool once) override { one_copy_.note_peer(once); }
+  [[nodiscard]] bool does_one_copy_pay(std::size_t bytes) override;
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
   /// Our number for this peer: what it writes into our queue as `owner`.
@@ -173,7 +173,8 @@ class ShmLink final : public Link {
   hostmem::MeasuredCopy copy_out_{hostmem::CopyEnds::from_peer};
   hostmem::MeasuredCopy copy_out_of_cell_{hostmem::CopyEnds::from_peer_to_us};
   hostmem::ColdPlaces cold_places_;
-  hostmem::OneCopyChoice one_copy_;
+  std::optional<hostmem::OneCopyChoice> one_copy_;  // unless the peer measures:
+  hostmem::OneCopyFollower one_copy_follower_;      // then this counts
   RingShape outgoing_shape_{};
   std::uint32_t put_off_ = 0;       // in a row
   std::uint64_t longer_bytes_ = 0;  // since the last question, in a ring without a long area

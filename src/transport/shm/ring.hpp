@@ -153,6 +153,10 @@ class RingSender {
   }
   /// The receiver has sent something: it may be waiting for our next frame.
   void note_answer() { in_a_row_ = 0; }
+  /// What the receiver says about long messages that cross.
+  [[nodiscard]] std::uint32_t one_copy_word() const {
+    return header_->one_copy_word.load(std::memory_order_relaxed);
+  }
   /// Whether the receiver may have to read in cells of our segment still.
   [[nodiscard]] bool has_own_cells_under_way() {
     if (consumed_ < past_own_cell_) refresh();
@@ -353,6 +357,11 @@ class RingReceiver {
     if (position_ != published_) publish();
   }
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
+  /// Tells the sender about long messages that cross.
+  void say_one_copy_word(std::uint32_t word) {
+    if (word != one_copy_word_) header_->one_copy_word.store(word, std::memory_order_relaxed);
+    one_copy_word_ = word;
+  }
   /// Whether room was published to the sender since the last call.
   bool take_published() { return std::exchange(has_published_, false); }
   /// Frees the frame that front() has just given.
@@ -420,6 +429,7 @@ class RingReceiver {
   std::uint64_t publish_at_ = shape_.line_count / 4;
   std::uint64_t used_since_publish_ = 0;  // bytes of the areas
   bool has_published_ = false;
+  std::uint32_t one_copy_word_ = 0;  // as last said
   Cells& cells_;
   std::byte* cells_memory_;
   RingArea in_cell_{nullptr, 0};      // stands for the cells as front_area_

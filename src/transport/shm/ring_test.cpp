@@ -107,6 +107,15 @@ TEST(Ring, FramesAroundTheLinesEnd) {
   }
 }
 
+TEST(Ring, TheReceiverTellsTheSenderHowMessagesThatCrossGo) {
+  Ring ring({16, 4096, 0});
+  EXPECT_EQ(ring.sender.one_copy_word(), 0U);
+  ring.receiver.say_one_copy_word(5);
+  EXPECT_EQ(ring.sender.one_copy_word(), 5U);
+  ring.receiver.say_one_copy_word(0);
+  EXPECT_EQ(ring.sender.one_copy_word(), 0U);
+}
+
 TEST(Ring, AnEmptyRingHasNoFrame) {
   Ring ring({4, 256, 0});
   FrameType type;
