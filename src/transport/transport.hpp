@@ -209,6 +209,8 @@ class Link {
   /// Asked before each further long frame of what progress() goes on with: whether it had better
   /// read first what has come from this peer. Never more than a few times in a row.
   virtual bool wants_reading_first(ChannelKind /*kind*/) { return false; }
+  /// What is shorter than that, in the frame that was reserved last, needs no copy_in().
+  [[nodiscard]] std::size_t copy_in_bytes_min() const { return copy_in_bytes_min_; }
   /// Copies a long run of BYTES into a reserved frame, by whatever way is quickest to this peer.
   virtual void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
     base::copy_bytes(to, from, bytes);
@@ -386,6 +388,7 @@ class Link {
   ChannelSet earnable_;
   ChannelSet crowded_out_;
   ChannelSet incoming_;
+  std::size_t copy_in_bytes_min_ = base::long_copy_bytes;
 };
 
 class Sink {

@@ -16,7 +16,7 @@ namespace hawser::p2p {
 [[gnu::always_inline]] inline void pack_frame(channel::Endpoint& peer, const ConstBuffer& buffer,
                                               std::uint64_t offset, std::byte* out,
                                               std::size_t bytes) {
-  if (bytes < base::long_copy_bytes) {
+  if (bytes < peer.link().copy_in_bytes_min()) {
     pack(buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
     return;
   }

@@ -19,12 +19,15 @@ void pack(const ConstBuffer& buffer, std::uint64_t offset, std::byte* out, std::
 }
 
 /// Of a frame whose payload, behind OVERHEAD bytes, is BYTES of BUFFER from OFFSET on: the payload
-/// shall stand in its cache lines as it does in the user's.
+/// shall stand in its cache lines as it does in the user's, if it is long; if it is a few lines, at
+/// the start of one, so that they are written as a whole.
 std::size_t phase_of(const ConstBuffer& buffer, std::uint64_t offset, std::size_t overhead,
                      std::size_t bytes) {
-  constexpr std::size_t unit_bytes = 8;
-  if (bytes < base::long_copy_bytes || !buffer.type->is_dense()) return 0;
-  const auto from = reinterpret_cast<std::uintptr_t>(first_byte(buffer.data, *buffer.type));
+  constexpr std::size_t unit_bytes = 8, some_lines_bytes = 4 * base::cache_line_bytes;
+  if (bytes < some_lines_bytes) return 0;
+  const bool is_long = bytes >= base::long_copy_bytes && buffer.type->is_dense();
+  const std::uint64_t from =
+      is_long ? reinterpret_cast<std::uintptr_t>(first_byte(buffer.data, *buffer.type)) : 0;
   return (from + offset - overhead) % base::cache_line_bytes / unit_bytes * unit_bytes;
 }
 

@@ -55,8 +55,14 @@ bool ShmLink::wants_reading_first(ChannelKind kind) {
   if (bytes > line_frame_bytes && !outgoing_->is_extended()) [[unlikely]]
     count_longer_frame(bytes);
   std::byte* frame = outgoing_->reserve(bytes, phase);
-  if (frame != nullptr || !want_room(outgoing_->room(), own_word_, waker_.payer())) return frame;
-  return outgoing_->reserve(bytes, phase);
+  if (frame == nullptr && want_room(outgoing_->room(), own_word_, waker_.payer()))
+    frame = outgoing_->reserve(bytes, phase);
+  if (bytes >= row_frame_bytes_min) {
+    constexpr std::size_t payload_bytes_min = row_frame_bytes_min / 2;  // headers take less
+    copy_in_bytes_min_ =
+        outgoing_->is_reserved_past_cache() ? payload_bytes_min : base::long_copy_bytes;
+  }
+  return frame;
 }
 
 std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
@@ -86,6 +92,8 @@ QueueSlot* ShmLink::claim_slot() {
 }
 
 void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (outgoing_ && outgoing_->is_reserved_past_cache() && bytes >= base::cache_line_bytes)
+    return base::copy_past_cache(to, from, bytes);
   copy_timed(one_copy_, OneCopyChoice::Copy::into_frame, bytes, [&] { copy_in_(to, from, bytes); });
 }
 

@@ -4,10 +4,12 @@
 //   RingHeader | RingLine × line_count | bulk area (bulk_bytes) | long area (long_bytes, or none)
 //   | cells (or none)
 //
-// The long area is for frames of at least long_frame_bytes. It is larger than a core's own cache on
-// purpose: a line that the receiver has read long ago is quicker to write again than one that is
-// still in its cache. With it come cells (cells.hpp) for all frames that are longer than a line,
-// which are used before the areas. Both come into being when there are many such frames.
+// The long area is for frames of at least long_frame_bytes, and of at least row_frame_bytes_min
+// where they follow each other without an answer: those are written past the caches where that is
+// quicker (hostmem/row_copy.hpp). It is larger than a core's own cache on purpose: a line that the
+// receiver has read long ago is quicker to write again than one that is still in its cache. With it
+// come cells (cells.hpp) for all frames that are longer than a line, which are used before the
+// areas. Both come into being when there are many such frames.
 //
 // The sender writes a frame into the next line (or into the bulk area, contiguous, if it is longer)
 // and then stores the line's control word with release. The receiver polls that one word. It says
@@ -19,6 +21,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +32,8 @@
 
 #include "base/assert.hpp"
 #include "base/cache_line.hpp"
+#include "hostmem/row_copy.hpp"
+#include "platform/clock.hpp"
 #include "platform/prefetch.hpp"
 #include "transport/shm/cells.hpp"
 #include "transport/shm/layout.hpp"
@@ -36,6 +41,8 @@
 namespace hawser::transport::shm {
 
 inline constexpr std::size_t long_frame_bytes = 2048;
+/// The shortest that is one where frames follow each other.
+inline constexpr std::size_t row_frame_bytes_min = 512;
 /// 32 KiB of data and their headers: longer frames bring nothing, and let a receiver wait.
 inline constexpr std::size_t long_area_frame_bytes_max = 32768 + 128;
 
@@ -139,6 +146,8 @@ class RingSender {
     std::byte* const room = reserve_longer(phase + frame_bytes);
     return room == nullptr ? nullptr : room + phase;
   }
+  /// Whether the reserved frame, of row_frame_bytes_min or more, is to be written past the caches.
+  [[nodiscard]] bool is_reserved_past_cache() const { return is_reserved_past_cache_; }
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
   void commit() {
     bulk_.area.set_tail(reserved_ends_.in_bulk);
@@ -204,22 +213,35 @@ class RingSender {
   void claim_lines(std::byte* room, std::size_t bytes) {
     claim(line().frame);
     const std::uint64_t rounded = base::round_to_lines(bytes);
-    if (!is_for_two() || !is_free_after(room, rounded)) return;
+    if (!is_for_two() || !is_free_after(bulk_, reserved_ends_.in_bulk, room, rounded)) return;
     claim(line(1).frame);
     for (std::uint64_t offset = 0; offset < 2 * rounded; offset += cache_line_bytes)
       claim(room + offset);
   }
-  /// Whether there is room for as many bytes in the bulk area behind the reserved BYTES at ROOM.
-  [[nodiscard]] bool is_free_after(const std::byte* room, std::uint64_t bytes) const {
-    const auto offset = static_cast<std::uint64_t>(room - bulk_.area.at_start());
-    return offset + 2 * bytes <= bulk_.area.bytes() &&
-           reserved_ends_.in_bulk + bytes - bulk_.head <= bulk_.area.bytes();
+  /// Of the reserved frame, at ROOM, which is written past the caches but for the line that its
+  /// headers are in: that line, and those of the next frame, of BYTES too, if it is one for two.
+  void claim_heads(std::byte* room, std::uint64_t bytes) {
+    if (!is_for_two() || !is_free_after(long_, reserved_ends_.in_long, room, bytes)) return;
+    claim(line().frame);
+    claim(room);
+    claim(line(1).frame);
+    claim(room + bytes);
+  }
+  /// Whether there is room for as many bytes in USED behind the reserved BYTES at ROOM, which end
+  /// at END.
+  [[nodiscard]] static bool is_free_after(const Used& used, std::uint64_t end,
+                                          const std::byte* room, std::uint64_t bytes) {
+    const auto offset = static_cast<std::uint64_t>(room - used.area.at_start());
+    return offset + 2 * bytes <= used.area.bytes() && end + bytes - used.head <= used.area.bytes();
   }
 
   /// BYTES from the start of a line on: in a cell if we have one, else, if they are many or too
   /// many for the bulk area, in the long area if there is one. But where short frames follow each
   /// other, to claim their lines brings more than a cell does.
   [[gnu::noinline]] std::byte* reserve_longer(std::size_t bytes) {
+    is_reserved_past_cache_ = false;
+    if (bytes >= row_frame_bytes_min && bytes < long_frame_bytes && is_in_a_row() && is_extended())
+      return reserve_in_row(bytes);
     const bool is_claimed = is_in_a_row() && bytes <= claimed_bytes_max;
     if (!is_claimed && cells_.has_any() && bytes <= cell_bytes) return reserve_cell();
     const bool is_for_bulk = bytes < long_frame_bytes && bytes <= shape_.frame_bytes_max();
@@ -231,6 +253,20 @@ class RingSender {
     if (room == nullptr) return nullptr;
     if (is_claimed) claim_lines(room, bytes);
     if (bytes < long_frame_bytes) ask_for_lines(room, bytes);
+    return room;
+  }
+  /// In the long area, whose lines have left the receiver's cache: near that is quicker than the
+  /// bulk area by itself, far where it is written past the caches.
+  std::byte* reserve_in_row(std::size_t bytes) {
+    hostmem::RowCopyChoice& choice = row_copies_[bytes < 2 * row_frame_bytes_min ? 0 : 1];
+    if (position_ != past_row_) choice.begin_row();
+    reserved_type_ = FrameType::long_data;
+    std::byte* const room = reserve_in(long_, &reserved_ends_.in_long, bytes);
+    if (room == nullptr) return nullptr;
+    past_row_ = position_ + 1;
+    is_reserved_past_cache_ =
+        choice.next(bytes, choice.wants_time() ? platform::monotonic_ns() : 0);
+    if (is_reserved_past_cache_) claim_heads(room, base::round_to_lines(bytes));
     return room;
   }
   /// The line says which one.
@@ -293,6 +329,9 @@ class RingSender {
   std::vector<Ends> ends_;      // per line: after its frame
   Cells& cells_;
   std::byte* cells_memory_;
+  std::array<hostmem::RowCopyChoice, 2> row_copies_;  // of shorter frames and of longer ones
+  std::uint64_t past_row_ = 0;                        // behind the last frame of a row
+  bool is_reserved_past_cache_ = false;
   std::uint64_t past_own_cell_ = 0;  // behind the last line with a cell of our segment
 };
 

@@ -267,6 +267,45 @@ TEST(Ring, LongFramesGoToTheLongArea) {
   EXPECT_FALSE(lies_in_long_area(8));
 }
 
+TEST(Ring, FramesOfOneOrTwoKiBThatFollowEachOtherGoToTheLongArea) {
+  Ring ring({16, 32768, 65536});
+  ring.receiver.extend();
+  ring.sender.extend();
+  const auto lies_in_long_area = [&](std::size_t bytes) {
+    return pass(ring, bytes) >= ring.memory.get() + ring.shape.bytes();
+  };
+  EXPECT_FALSE(lies_in_long_area(row_frame_bytes_min)) << "it follows none";
+  for (int i = 0; i < 4; ++i) pass(ring, 8);
+  EXPECT_TRUE(lies_in_long_area(row_frame_bytes_min));
+  EXPECT_FALSE(lies_in_long_area(row_frame_bytes_min - 1));
+  ring.sender.note_answer();
+  EXPECT_FALSE(lies_in_long_area(row_frame_bytes_min));
+}
+
+TEST(Ring, RowsOfAnyLengthArriveUnchanged) {
+  // Some of them are written past the caches, which claims lines of the next frame as well.
+  constexpr std::size_t phase = 24;
+  Ring ring({16, 32768, 65536});
+  ring.receiver.extend();
+  ring.sender.extend();
+  int past_cache = 0;
+  for (std::uint64_t number = 0; number < 4000; number += 2) {
+    const std::size_t bytes = row_frame_bytes_min + number / 3;
+    ASSERT_TRUE(send(ring.sender, bytes, number, number % 4 == 0 ? 0 : phase));
+    past_cache += static_cast<int>(ring.sender.is_reserved_past_cache());
+    ASSERT_TRUE(send(ring.sender, bytes, number + 1));
+    for (const std::uint64_t sent : {number, number + 1}) {
+      FrameType type;
+      std::span<const std::byte> frame;
+      ASSERT_TRUE(ring.receiver.front(&type, &frame));
+      ASSERT_EQ(frame.size(), bytes);
+      ASSERT_EQ(check_frame(frame), sent) << bytes;
+      ring.receiver.pop();
+    }
+  }
+  EXPECT_GT(past_cache, 0) << "at least in trials";
+}
+
 /// Two that each have a ring to the other, of which the first has cells.
 struct Exchange {
   static constexpr RingShape shape{16, 32768, 65536, 2};
