@@ -28,7 +28,7 @@ class CrossingPair {
  public:
   using Copy = OneCopyChoice::Copy;
 
-  explicit CrossingPair(std::size_t message_bytes = crossing_bytes) : bytes_(message_bytes) {}
+  explicit CrossingPair(std::size_t each_bytes = crossing_bytes) : bytes_(each_bytes) {}
 
   /// So many messages each way; how many of those to the leader were copied once.
   int exchange(int messages, const Work& paces) {
@@ -57,9 +57,9 @@ class CrossingPair {
   std::uint64_t first_times = 1;  // as long as usual takes the first of several that go once
 
  private:
-  void run_all(Copy copy, std::size_t run_bytes, std::uint64_t pace) {
-    for (std::size_t at = 0; at < bytes_; at += run_bytes)
-      run(copy, std::min(run_bytes, bytes_ - at), pace);
+  void run_all(Copy copy, std::size_t longest_run_bytes, std::uint64_t pace) {
+    for (std::size_t at = 0; at < bytes_; at += longest_run_bytes)
+      run(copy, std::min(longest_run_bytes, bytes_ - at), pace);
   }
   void run(Copy copy, std::size_t bytes, std::uint64_t pace) {
     if (!leader.wants_time(copy)) return;
@@ -131,8 +131,8 @@ TEST(OneCopyChoice, TheBeginningOfATrialDoesNotCount) {
 
 TEST(OneCopyChoice, TheOtherOneFollows) {
   CrossingPair pair;
-  const int near = pair.exchange(20'000, together);
-  EXPECT_EQ(pair.followed, near) << "in trials too";
+  const int copied_once = pair.exchange(20'000, together);
+  EXPECT_EQ(pair.followed, copied_once) << "in trials too";
   pair.followed = 0;
   EXPECT_EQ(pair.exchange(20'000, apart), pair.followed);
 }

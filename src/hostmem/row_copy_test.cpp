@@ -8,15 +8,15 @@
 namespace hawser::hostmem {
 namespace {
 
-constexpr std::size_t frame_bytes = 1024;
+constexpr std::size_t row_frame_bytes = 1024;
 
 /// What a frame takes, in nanoseconds.
 struct Takes {
   std::uint64_t ordinary;
   std::uint64_t past_cache;
 };
-constexpr Takes together{135, 205};  // cores that share a cache
-constexpr Takes apart{660, 220};     // cores that don't
+constexpr Takes near_cores{135, 205};  // cores that share a cache
+constexpr Takes far_cores{660, 220};   // cores that don't
 
 /// Rows of frames, one after the other.
 class Rows {
@@ -29,7 +29,7 @@ class Rows {
       now_ns += pause_ns;
       for (int frame = 0; frame < frames_of_a_row; ++frame) {
         const bool is_past_cache =
-            choice.next(frame_bytes, choice.wants_time() ? now_ns : no_time_ns);
+            choice.next(row_frame_bytes, choice.wants_time() ? now_ns : no_time_ns);
         now_ns += is_past_cache ? takes.past_cache : takes.ordinary;
         past_cache += static_cast<int>(is_past_cache);
         if (interrupt_ns > 0 && ++frames_ % 1000 == 0) now_ns += interrupt_ns;
@@ -49,8 +49,8 @@ class Rows {
 };
 
 TEST(RowCopyChoice, PastTheCachesWhereThatIsQuicker) {
-  EXPECT_GT(Rows().write(100, 60, apart), 5000);
-  EXPECT_LT(Rows().write(100, 60, together), 200) << "trials";
+  EXPECT_GT(Rows().write(100, 60, far_cores), 5000);
+  EXPECT_LT(Rows().write(100, 60, near_cores), 200) << "trials";
 }
 
 TEST(RowCopyChoice, NotForALittle) {
@@ -60,31 +60,31 @@ TEST(RowCopyChoice, NotForALittle) {
 
 TEST(RowCopyChoice, FollowsAMoveOfTheProcesses) {
   Rows rows;
-  rows.write(1000, 60, together);
-  rows.write(40, 60, apart);
-  EXPECT_GT(rows.write(100, 60, apart), 5000);
-  rows.write(1000, 60, apart);
-  rows.write(40, 60, together);
-  EXPECT_LT(rows.write(100, 60, together), 200);
+  rows.write(1000, 60, near_cores);
+  rows.write(40, 60, far_cores);
+  EXPECT_GT(rows.write(100, 60, far_cores), 5000);
+  rows.write(1000, 60, far_cores);
+  rows.write(40, 60, near_cores);
+  EXPECT_LT(rows.write(100, 60, near_cores), 200);
 }
 
 TEST(RowCopyChoice, TriesTheOtherWaySeldom) {
   Rows rows;
-  rows.write(1000, 60, together);
-  EXPECT_LE(rows.write(1000, 60, together), 60'000 / 64 + 16);
+  rows.write(1000, 60, near_cores);
+  EXPECT_LE(rows.write(1000, 60, near_cores), 60'000 / 64 + 16);
 }
 
 TEST(RowCopyChoice, RowsTooShortForAWindowGoAsBefore) {
-  EXPECT_EQ(Rows().write(1000, 16, apart), 0);
+  EXPECT_EQ(Rows().write(1000, 16, far_cores), 0);
 }
 
 TEST(RowCopyChoice, AnInterruptChangesNothingForLong) {
   Rows rows;
   rows.interrupt_ns = 4'000'000;
-  rows.write(100, 60, together);
-  EXPECT_LT(rows.write(1000, 60, together), 6000);
-  rows.write(100, 60, apart);
-  EXPECT_GT(rows.write(1000, 60, apart), 54'000);
+  rows.write(100, 60, near_cores);
+  EXPECT_LT(rows.write(1000, 60, near_cores), 6000);
+  rows.write(100, 60, far_cores);
+  EXPECT_GT(rows.write(1000, 60, far_cores), 54'000);
 }
 
 }  // namespace
