@@ -266,6 +266,8 @@ class Endpoint {
   std::int64_t credit_to_return = 0;   // payload consumed since we last told the peer
   // Messages to the peer, as streams or asked for, that are not over; counted by p2p.
   std::uint32_t sends_under_way = 0;
+  // Long messages from it since the last one that crossed one of these, counted down; by p2p.
+  std::uint8_t crossings_remembered = 0;
 
  private:
   friend class EndpointTable;

@@ -81,7 +81,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void arm() override { endpoints_.arm(); }
   [[nodiscard]] std::uint64_t deadline_ns() const override { return endpoints_.deadline_ns(); }
   [[nodiscard]] bool has_work() const override {
-    return !single_copies_.empty() || !side_copies_.empty() || !pipelines_.empty();
+    return !single_copies_.empty() || !side_copies_.empty() || !pipelines_.empty() ||
+           !undecided_.empty();
   }
   Result<void> cancel(ReceiveRequest& request);
   Result<void> post(const Identity& peer, ActiveClass message_class,
@@ -266,6 +267,11 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
 
   // transfer.cpp
   void fetch(ReceiveRequest& request);
+  [[nodiscard]] static bool is_decided_later(const ReceiveRequest& request);
+  void fetch_now(ReceiveRequest& request);
+  void fetch_undecided();
+  void fetch_undecided(const channel::Endpoint& from);
+  static bool crosses_a_send(channel::Endpoint& from);
   void ask_for_frames(ReceiveRequest& request);
   static bool is_copied_once(const ReceiveRequest& request);
   bool copy_chunk(ReceiveRequest& request);
@@ -419,8 +425,10 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   base::SlotMap<ReceiveRequest> receives_by_frames_;
   std::vector<SendRequest*> pipelines_;         // with data frames to send
   std::vector<ReceiveRequest*> single_copies_;  // with chunks to copy
-  std::vector<SideCopy> side_copies_;           // with chunks to copy
-  std::vector<Stream> streams_;                 // that are coming in
+  std::vector<ReceiveRequest*> undecided_;  // to be fetched with the next send to their source, or
+                                            // in the next round of progress
+  std::vector<SideCopy> side_copies_;       // with chunks to copy
+  std::vector<Stream> streams_;             // that are coming in
   base::SlotMap<Transfer> transfers_;
   channel::BitFlipper flipper_;  // of payload that crosses outside of frames
   base::SizeHistogram sent_sizes_;

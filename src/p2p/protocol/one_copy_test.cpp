@@ -59,22 +59,33 @@ class OneCopy : public ::testing::Test {
     b = std::make_unique<Side>(*this, 1, assurance, settings);
     exchange(1);  // which connects
   }
-  std::unique_ptr<Message> send(Side& from, Side& to, std::size_t bytes) {
+  std::unique_ptr<Message> message_of(std::size_t bytes) {
     auto message = std::make_unique<Message>();
     message->out.resize(bytes);
     for (std::size_t i = 0; i < bytes; ++i)
       message->out[i] = static_cast<char>(i * 7 + (i >> 9) + static_cast<std::size_t>(sent));
     ++sent;
     message->in.assign(bytes, '-');
-    core::Datatype& byte = *types.find(mpi_byte_handle);
-    const auto count = static_cast<base::Count>(bytes);
-    const auto envelope = [](Side& side) {
-      return Envelope{side.comm.get(), static_cast<int>(side.peer_rank()), 0,
-                      Traffic::point_to_point};
-    };
-    message->receiving = *to.backend.irecv({message->in.data(), count, &byte}, envelope(to));
-    message->sending = *from.backend.isend({message->out.data(), count, &byte}, envelope(from),
-                                           SendMode::standard);
+    return message;
+  }
+  static Envelope envelope(Side& side) {
+    return {side.comm.get(), static_cast<int>(side.peer_rank()), 0, Traffic::point_to_point};
+  }
+  core::Datatype& byte_type() { return *types.find(mpi_byte_handle); }
+  void receive(Side& side, Message& message) {
+    const auto count = static_cast<base::Count>(message.in.size());
+    message.receiving =
+        *side.backend.irecv({message.in.data(), count, &byte_type()}, envelope(side));
+  }
+  void send(Side& side, Message& message) {
+    const auto count = static_cast<base::Count>(message.out.size());
+    message.sending = *side.backend.isend({message.out.data(), count, &byte_type()}, envelope(side),
+                                          SendMode::standard);
+  }
+  std::unique_ptr<Message> send(Side& from, Side& to, std::size_t bytes) {
+    auto message = message_of(bytes);
+    receive(to, *message);
+    send(from, *message);
     return message;
   }
   void finish(Message& message) {
@@ -121,6 +132,37 @@ TEST_F(OneCopy, NotOfMessagesOfOneDirection) {
   EXPECT_EQ(b->copied(), 0U);
   EXPECT_EQ(b->link().asked_for_copies, 0);
   EXPECT_EQ(a->peer().sends_under_way, 0U);
+}
+
+TEST_F(OneCopy, WhatIsThereBeforeTheNextSendIsDecidedWithThat) {
+  open();
+  a->link().one_copy_pays = b->link().one_copy_pays = true;
+  exchange(crossing_bytes);
+  const std::uint64_t copied_before = b->copied();
+  const auto there = message_of(crossing_bytes);
+  send(*a, *there);
+  for (int i = 0; i < 10; ++i) {
+    a->backend.progress();
+    b->backend.progress();
+  }
+  receive(*b, *there);
+  EXPECT_TRUE(b->backend.has_work());
+  EXPECT_EQ(b->copied(), copied_before);
+  const auto back = send(*b, *a, crossing_bytes);
+  EXPECT_FALSE(b->backend.has_work());
+  EXPECT_EQ(b->copied(), copied_before + crossing_bytes);
+  finish(*there);
+  finish(*back);
+}
+
+TEST_F(OneCopy, MessagesThatNoLongerCrossGoByFrames) {
+  open();
+  a->link().one_copy_pays = b->link().one_copy_pays = true;
+  exchange(crossing_bytes);
+  const std::uint64_t copied = b->copied();
+  for (int i = 0; i < 40; ++i) finish(*send(*a, *b, crossing_bytes));
+  EXPECT_EQ(b->copied(), copied);
+  EXPECT_EQ(b->peer().crossings_remembered, 0);
 }
 
 TEST_F(OneCopy, NotOfShorterMessages) {

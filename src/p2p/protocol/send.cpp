@@ -308,6 +308,7 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
                                   kind == ChannelKind::rc_rdma && !is_for_networks(request.total);
   if (rendezvous.offer == wire::Offer::single_copy || is_read_by_adapter) request.leave_to_peer();
   if (keep_copy) request.finish();
+  if (request.may_be_copied) fetch_undecided(endpoint);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <utility>
 
 #include "p2p/protocol/channel_backend.hpp"
 
@@ -48,7 +49,10 @@ void ChannelBackend::set_threaded(bool threaded) {
 }
 
 bool ChannelBackend::progress() {
-  bool moved = endpoints_.progress();
+  bool moved = !undecided_.empty();
+  if (moved) [[unlikely]]
+    fetch_undecided();  // first: sends may be over after what comes next
+  moved |= endpoints_.progress();
   moved |= active_.hand_over();
   if (!pipelines_.empty()) [[unlikely]]
     moved |= push_pipelines();
@@ -60,6 +64,24 @@ bool ChannelBackend::progress() {
   if (!side_copies_.empty()) [[unlikely]]
     moved |= push_side_copies();
   return moved;
+}
+
+void ChannelBackend::fetch_undecided() {
+  for (ReceiveRequest* const request : std::exchange(undecided_, {})) {
+    fetch_now(*request);
+    let_go(*request);
+  }
+}
+
+/// A message to FROM has been offered. One from it that waits for that is fetched: one, so that the
+/// peer has the next of our messages while we copy.
+void ChannelBackend::fetch_undecided(const Endpoint& from) {
+  const auto next = std::ranges::find(undecided_, &from, &ReceiveRequest::endpoint);
+  if (next == undecided_.end()) return;
+  ReceiveRequest& request = **next;
+  undecided_.erase(next);
+  fetch_now(request);
+  let_go(request);
 }
 
 bool ChannelBackend::push_pipelines() {
@@ -95,6 +117,24 @@ bool ChannelBackend::is_drained() {
 }
 
 void ChannelBackend::fetch(ReceiveRequest& request) {
+  if (!is_decided_later(request)) {
+    fetch_now(request);
+    return;
+  }
+  request.retain();  // until then
+  undecided_.push_back(&request);
+}
+
+/// Of messages that cross, in one window after the other, say, the first ones are often there
+/// before we have posted a send. How they are fetched is decided with the next one, or when the
+/// program waits: else those of one direction would go by frames, and the others by one copy.
+bool ChannelBackend::is_decided_later(const ReceiveRequest& request) {
+  const Endpoint& from = *request.endpoint;
+  return request.offered.offer == wire::Offer::frames_or_single_copy && from.sends_under_way == 0 &&
+         from.crossings_remembered > 0 && !from.is_lost();
+}
+
+void ChannelBackend::fetch_now(ReceiveRequest& request) {
   if (request.endpoint->is_lost()) [[unlikely]] {
     request.finish_with({base::ErrorClass::proc_failed, request.endpoint->loss()});
     return;
@@ -144,8 +184,19 @@ bool ChannelBackend::is_copied_once(const ReceiveRequest& request) {
     return false;
   if (request.offered.offer == wire::Offer::single_copy)
     return from.select(request.total) == ChannelKind::single_copy;
-  return request.offered.offer == wire::Offer::frames_or_single_copy && from.sends_under_way > 0 &&
+  return request.offered.offer == wire::Offer::frames_or_single_copy && crosses_a_send(from) &&
          from.may_be_copied_once(request.total) && from.link().does_one_copy_pay(request.total);
+}
+
+/// Whether a long message from FROM, which is about to be fetched, crosses one of ours.
+bool ChannelBackend::crosses_a_send(Endpoint& from) {
+  constexpr std::uint8_t messages_remembered = 16;
+  if (from.sends_under_way > 0) {
+    from.crossings_remembered = messages_remembered;
+  } else if (from.crossings_remembered > 0) {
+    --from.crossings_remembered;
+  }
+  return from.sends_under_way > 0;
 }
 
 void ChannelBackend::complete_fetch(ReceiveRequest& request) {
@@ -301,12 +352,13 @@ void ChannelBackend::on_lost(Endpoint& endpoint) {
     request.finish_with(error);
     let_go(request);
   });
-  std::erase_if(single_copies_, [&](ReceiveRequest* request) {
-    if (request->endpoint != &endpoint) return false;
-    request->finish_with(error);
-    let_go(*request);
-    return true;
-  });
+  for (auto* const requests : {&single_copies_, &undecided_})
+    std::erase_if(*requests, [&](ReceiveRequest* request) {
+      if (request->endpoint != &endpoint) return false;
+      request->finish_with(error);
+      let_go(*request);
+      return true;
+    });
   std::erase_if(streams_, [&](const Stream& stream) {
     if (stream.from != &endpoint) return false;
     if (stream.request != nullptr) {
