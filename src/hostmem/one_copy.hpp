@@ -28,23 +28,23 @@ namespace hawser::hostmem {
 /// A few messages that are copied the other way, on either side.
 class OneCopyTrial {
  public:
-  void begin() { left_ = {messages_min, bytes_min}; }
+  void begin() {
+    messages_left_ = messages_min;
+    bytes_left_ = bytes_min;
+  }
   /// Whether the next message, of BYTES, is one of them.
   bool takes(std::size_t bytes) {
-    if (left_.messages == 0 && left_.bytes == 0) return false;
-    left_.messages -= std::min(left_.messages, 1U);
-    left_.bytes -= std::min(left_.bytes, bytes);
+    if (messages_left_ == 0 && bytes_left_ == 0) return false;
+    messages_left_ -= std::min(messages_left_, 1U);
+    bytes_left_ -= std::min(bytes_left_, bytes);
     return true;
   }
   static constexpr std::uint32_t messages_min = 2;
   static constexpr std::size_t bytes_min = std::size_t{8} << 20;
 
  private:
-  struct Left {
-    std::uint32_t messages = 0;
-    std::size_t bytes = 0;
-  };
-  Left left_;
+  std::uint32_t messages_left_ = 0;
+  std::size_t bytes_left_ = 0;
 };
 
 /// What the one that measures says to the other: bit 0, whether one copy pays; the others, how many

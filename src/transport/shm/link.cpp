@@ -57,7 +57,7 @@ bool ShmLink::wants_reading_first(ChannelKind kind) {
   std::byte* frame = outgoing_->reserve(bytes, phase);
   if (frame == nullptr && want_room(outgoing_->room(), own_word_, waker_.payer()))
     frame = outgoing_->reserve(bytes, phase);
-  if (bytes >= row_frame_bytes_min) {
+  if (phase + bytes >= row_frame_bytes_min) {
     constexpr std::size_t payload_bytes_min = row_frame_bytes_min / 2;  // headers take less
     copy_in_bytes_min_ =
         outgoing_->is_reserved_past_cache() ? payload_bytes_min : base::long_copy_bytes;

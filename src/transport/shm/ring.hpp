@@ -398,8 +398,8 @@ class RingReceiver {
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
   /// Tells the sender about long messages that cross.
   void say_one_copy_word(std::uint32_t word) {
-    if (word != one_copy_word_) header_->one_copy_word.store(word, std::memory_order_relaxed);
-    one_copy_word_ = word;
+    std::atomic<std::uint32_t>& said = header_->one_copy_word;
+    if (said.load(std::memory_order_relaxed) != word) said.store(word, std::memory_order_relaxed);
   }
   /// Whether room was published to the sender since the last call.
   bool take_published() { return std::exchange(has_published_, false); }
@@ -468,7 +468,6 @@ class RingReceiver {
   std::uint64_t publish_at_ = shape_.line_count / 4;
   std::uint64_t used_since_publish_ = 0;  // bytes of the areas
   bool has_published_ = false;
-  std::uint32_t one_copy_word_ = 0;  // as last said
   Cells& cells_;
   std::byte* cells_memory_;
   RingArea in_cell_{nullptr, 0};      // stands for the cells as front_area_
