@@ -83,6 +83,20 @@ class TransportContract : public ::testing::TestWithParam<ContractCase> {
     if (keeps_frames(kind)) link->release(kind, frame);
     return true;
   }
+  /// The same with a head of HEAD_BYTES, and the rest as payload.
+  bool try_send_apart(ChannelKind kind, std::size_t head_bytes, std::size_t bytes,
+                      std::uint64_t number) {
+    std::vector<std::byte> frame(bytes);
+    make_frame(frame, number);
+    const FrameRoom room = link->reserve_apart(kind, head_bytes, bytes - head_bytes, 0);
+    if (room.head == nullptr) return false;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(room.head) % 8, 0U);
+    std::memcpy(room.head, frame.data(), head_bytes);
+    std::memcpy(room.payload, frame.data() + head_bytes, bytes - head_bytes);
+    link->commit(kind);
+    if (keeps_frames(kind)) link->release(kind, room.head);
+    return true;
+  }
   /// Every arrival is the next of its channel, and all are of KIND.
   void expect_in_order(ChannelKind kind, const std::vector<std::size_t>& sizes) {
     const auto& arrivals = world->receiver_sink().arrivals;
@@ -121,6 +135,24 @@ TEST_P(TransportContract, FramesOfEverySizeArriveWholeAndInOrder) {
     world->receiver_sink().arrivals.clear();
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       while (!try_send(kind, sizes[i], i)) ASSERT_TRUE(world->receiver().progress());
+    }
+    world->settle();
+    expect_in_order(kind, sizes);
+  }
+}
+
+TEST_P(TransportContract, FramesWithHeadsOfEverySizeArriveWholeAndInOrder) {
+  earn_all();
+  for (const ChannelKind kind : frame_kinds()) {
+    std::vector<std::size_t> sizes;
+    world->receiver_sink().arrivals.clear();
+    for (const std::size_t payload_bytes : {0UL, 8UL, 40UL, 64UL, 100UL, 300UL, 600UL, 20'000UL}) {
+      for (std::size_t head_bytes = 8; head_bytes <= 64; head_bytes += 4) {
+        const std::size_t bytes = std::min(head_bytes + payload_bytes, link->frame_bytes_max(kind));
+        while (!try_send_apart(kind, head_bytes, bytes, sizes.size()))
+          ASSERT_TRUE(world->receiver().progress());
+        sizes.push_back(bytes);
+      }
     }
     world->settle();
     expect_in_order(kind, sizes);
@@ -171,8 +203,10 @@ TEST_P(TransportContract, AFrameIsTakenPastProgressFromADedicatedChannelAlone) {
       ASSERT_TRUE(try_send(kind, bytes, number));
       for (int look = 0; look < 2; ++look) {
         incoming->expect(kind, bytes);
-        ASSERT_EQ(incoming->front(kind).size(), bytes);
-        ASSERT_EQ(check_frame(incoming->front(kind)), number);
+        const std::span<const std::byte> head = incoming->front(kind);
+        const FrameView frame(head, incoming->front_payload());
+        ASSERT_EQ(frame.size(), bytes);
+        ASSERT_EQ(check_frame(whole(frame)), number);
       }
       incoming->pop(kind);
       ASSERT_TRUE(incoming->front(kind).empty());

@@ -28,6 +28,13 @@ inline void make_frame(std::span<std::byte> frame, std::uint64_t number) {
   }
 }
 
+/// A frame in one piece.
+inline std::vector<std::byte> whole(const FrameView& frame) {
+  std::vector<std::byte> bytes(frame.head.begin(), frame.head.end());
+  bytes.insert(bytes.end(), frame.payload.begin(), frame.payload.end());
+  return bytes;
+}
+
 /// The number of a frame that make_frame() filled; nothing if it is damaged.
 inline std::optional<std::uint64_t> check_frame(std::span<const std::byte> frame) {
   std::uint64_t number = 0;
@@ -56,6 +63,9 @@ class RecordingSink : public Sink {
     if (!number) ++damaged;
     arrivals.push_back({&link, kind, frame.size(), number.value_or(0)});
     if (ends_turns) end_turn();
+  }
+  void on_frame_apart(Link& link, ChannelKind kind, const FrameView& frame) override {
+    on_frame(link, kind, whole(frame));
   }
   void on_link(Link& link, const Identity& peer) override {
     links.push_back(&link);

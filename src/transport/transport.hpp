@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -182,6 +183,28 @@ class Clearance {
   std::size_t size_ = 0;
 };
 
+/// A frame that has arrived, in memory of its channel: its head, and what the channel keeps apart
+/// from that: nothing, or all of its payload.
+struct FrameView {
+  FrameView() = default;
+  /// One that is in one piece.
+  template <class Bytes>
+    requires std::convertible_to<const Bytes&, std::span<const std::byte>>
+  FrameView(const Bytes& whole) : head(whole) {}  // NOLINT(google-explicit-constructor)
+  FrameView(std::span<const std::byte> its_head, std::span<const std::byte> its_payload)
+      : head(its_head), payload(its_payload) {}
+  [[nodiscard]] std::size_t size() const { return head.size() + payload.size(); }
+
+  std::span<const std::byte> head;
+  std::span<const std::byte> payload;
+};
+
+/// Where a frame is to be written; null if there is no room.
+struct FrameRoom {
+  std::byte* head = nullptr;
+  std::byte* payload = nullptr;
+};
+
 class Link {
  public:
   Link() = default;
@@ -200,11 +223,14 @@ class Link {
   /// Room for one frame of BYTES (at most frame_bytes_max), 8-byte aligned; null if there is none
   /// now. Must be followed at once by commit(): peers may be waiting behind it.
   virtual std::byte* reserve(ChannelKind kind, std::size_t bytes) = 0;
-  /// The same for a frame of long data. PHASE, a multiple of 8 below 64: where in a cache line the
-  /// frame had best begin, so that its data stand there as they do in the sender's memory, which
-  /// makes copies quick. A wish; nobody depends on it.
-  virtual std::byte* reserve_in_phase(ChannelKind kind, std::size_t bytes, std::size_t /*phase*/) {
-    return reserve(kind, bytes);
+  /// The same for a frame of HEAD_BYTES, 8-byte aligned, and PAYLOAD_BYTES, which lie behind the
+  /// head or apart from it. PHASE, a multiple of 8 below 64: where in a cache line the payload had
+  /// best begin, so that it stands there as it does in the sender's memory, which makes copies
+  /// quick. A wish; nobody depends on it.
+  virtual FrameRoom reserve_apart(ChannelKind kind, std::size_t head_bytes,
+                                  std::size_t payload_bytes, std::size_t /*phase*/) {
+    std::byte* const frame = reserve(kind, head_bytes + payload_bytes);
+    return {frame, frame == nullptr ? nullptr : frame + head_bytes};
   }
   /// Asked before each further long frame of what progress() goes on with: whether it had better
   /// read first what has come from this peer. Never more than a few times in a row.
@@ -310,9 +336,12 @@ class Link {
   /// The earned channels from the peer to us that are not mutual; front() looks into those that are
   /// memory of ours. Changes only inside progress().
   [[nodiscard]] ChannelSet incoming() const { return incoming_; }
-  /// The next frame of such a channel if it has arrived, or an empty one; looking changes nothing,
-  /// and the frame is valid until progress() or pop(), which takes it out.
+  /// The next frame of such a channel if it has arrived, or an empty one, and of one that is in two
+  /// pieces its head; looking changes nothing, and the frame is valid until progress() or pop(),
+  /// which takes it out.
   virtual std::span<const std::byte> front(ChannelKind) { return {}; }
+  /// The payload of the frame that front() has just given, if that is its head alone.
+  [[nodiscard]] std::span<const std::byte> front_payload() const { return front_payload_; }
   /// Looks at front() wait for a frame of up to so many bytes: the memory where it would lie may be
   /// asked for along with each. Changes nothing.
   virtual void expect(ChannelKind, std::size_t /*bytes*/) {}
@@ -388,6 +417,7 @@ class Link {
   ChannelSet earnable_;
   ChannelSet crowded_out_;
   ChannelSet incoming_;
+  std::span<const std::byte> front_payload_;
   std::size_t copy_in_bytes_min_ = base::long_copy_bytes;
 };
 
@@ -395,7 +425,9 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void on_frame(Link& link, ChannelKind kind, std::span<const std::byte> frame) = 0;
-  /// From inside on_frame(): nobody has asked for this frame's data yet, so they had to be copied
+  /// The same of a frame that the channel keeps in two pieces.
+  virtual void on_frame_apart(Link& link, ChannelKind kind, const FrameView& frame) = 0;
+  /// From inside these: nobody has asked for this frame's data yet, so they had to be copied
   /// to be kept. What comes behind it had better stay in its channel till the next progress().
   void end_turn() { has_ended_turn_ = true; }
   /// Asked after each frame by channels that can keep the next one.

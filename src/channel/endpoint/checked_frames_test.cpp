@@ -113,6 +113,9 @@ class Reader final : public FrameHandler {
     std::memcpy(&number, frame.data() + sizeof(FramePrefix), sizeof(number));
     numbers.push_back(number);
   }
+  void on_frame_apart(Endpoint& from, ChannelKind kind, const FrameView& frame) override {
+    on_frame(from, kind, frame.head);
+  }
   bool on_turn(void*) override { return true; }
   void on_lost(Endpoint&) override {}
   void on_operation_done(Endpoint&, std::uint64_t, bool) override {}

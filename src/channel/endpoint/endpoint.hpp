@@ -49,6 +49,8 @@
 namespace hawser::channel {
 
 using base::Identity;
+using transport::FrameRoom;
+using transport::FrameView;
 using transport::Link;
 
 /// The largest frame that every channel of every transport carries, with a checksum behind it, so
@@ -63,6 +65,8 @@ class FrameHandler {
   virtual ~FrameHandler() = default;
   /// A frame in order, prefix included and checked (it is at least a prefix of our version).
   virtual void on_frame(Endpoint& from, ChannelKind kind, std::span<const std::byte> frame) = 0;
+  /// The same of one in two pieces; the prefix is in the first.
+  virtual void on_frame_apart(Endpoint& from, ChannelKind kind, const FrameView& frame) = 0;
   /// The turn of a MESSAGE that was deferred (Endpoint::defer). False: there is no room; it keeps
   /// its turn. It is forgotten afterwards, also if the endpoint is lost.
   virtual bool on_turn(void* message) = 0;
@@ -139,21 +143,36 @@ class Endpoint {
   }
 
   /// Sends a frame of FRAME_BYTES over KIND if it has room and nothing waits in the FIFO. FILL
-  /// writes what follows the prefix: fill(std::byte* body). PHASE: see Link::reserve_in_phase(); of
-  /// short frames, and where it does not matter, 0.
+  /// writes what follows the prefix: fill(std::byte* body).
   template <class Fill>
-  [[gnu::always_inline]] bool try_send(ChannelKind kind, std::uint8_t frame_class,
-                                       Sequencing sequencing, std::size_t frame_bytes, Fill&& fill,
-                                       std::size_t phase = 0) {
+  bool try_send(ChannelKind kind, std::uint8_t frame_class, Sequencing sequencing,
+                std::size_t frame_bytes, Fill&& fill) {
+    return try_send_apart(kind, frame_class, sequencing, frame_bytes, 0, 0,
+                          [&](std::byte* body, std::byte*) { fill(body); });
+  }
+  /// The same with a head of HEAD_BYTES, prefix included, and PAYLOAD_BYTES that may lie elsewhere:
+  /// fill(std::byte* body, std::byte* payload), which had best write the payload first: what is
+  /// stored behind a store to the head may have to wait for it. PHASE: see Link::reserve_apart();
+  /// of short ones, and where it does not matter, 0.
+  template <class Fill>
+  [[gnu::always_inline]] bool try_send_apart(ChannelKind kind, std::uint8_t frame_class,
+                                             Sequencing sequencing, std::size_t head_bytes,
+                                             std::size_t payload_bytes, std::size_t phase,
+                                             Fill&& fill) {
     if (has_waiting_) [[unlikely]]
       return false;
-    if (assurance_) return try_send_assured(kind, frame_class, frame_bytes, fill);
-    std::byte* frame = phase == 0 ? link_->reserve(kind, frame_bytes)
-                                  : link_->reserve_in_phase(kind, frame_bytes, phase);
-    if (frame == nullptr) [[unlikely]]
+    if (assurance_) {
+      const auto fill_whole = [&](std::byte* body) {
+        fill(body, body + head_bytes - sizeof(FramePrefix));
+      };
+      return try_send_assured(kind, frame_class, head_bytes + payload_bytes, fill_whole);
+    }
+    const FrameRoom room = link_->reserve_apart(kind, head_bytes, payload_bytes, phase);
+    if (room.head == nullptr) [[unlikely]]
       return false;
-    write_prefix(frame, frame_class, sequencing);
-    fill(frame + sizeof(FramePrefix));
+    const FramePrefix prefix = next_prefix(frame_class, sequencing);
+    fill(room.head + sizeof(FramePrefix), room.payload);
+    std::memcpy(room.head, &prefix, sizeof(prefix));
     link_->commit(kind);
     return true;
   }
@@ -190,12 +209,15 @@ class Endpoint {
   }
   /// The next frame of such a channel if it has arrived, or an empty one: a look past progress(),
   /// which changes nothing. pop() takes it out if it has its turn; else progress() has to.
-  [[nodiscard]] std::span<const std::byte> front(ChannelKind kind) { return link_->front(kind); }
+  [[nodiscard]] FrameView front(ChannelKind kind) {
+    const std::span<const std::byte> head = link_->front(kind);
+    return {head, link_->front_payload()};
+  }
   /// Whether FRAME, the front one, is the next sequenced frame of the peer.
-  [[nodiscard]] bool has_turn(std::span<const std::byte> frame) const {
+  [[nodiscard]] bool has_turn(const FrameView& frame) const {
     FramePrefix prefix;
-    if (frame.size() < sizeof(prefix)) return false;
-    std::memcpy(&prefix, frame.data(), sizeof(prefix));
+    if (frame.head.size() < sizeof(prefix)) return false;
+    std::memcpy(&prefix, frame.head.data(), sizeof(prefix));
     return prefix.version == FramePrefix::current_version && prefix.check == 0 &&
            (prefix.flags & FramePrefix::sequenced) != 0 && prefix.sequence == reorder_.expected() &&
            !reorder_.has_early();
@@ -282,26 +304,25 @@ class Endpoint {
   /// try_send() where frames are kept, and perhaps checked.
   template <class Fill>
   [[gnu::noinline]] bool try_send_assured(ChannelKind kind, std::uint8_t frame_class,
-                                          std::size_t frame_bytes, Fill& fill) {
+                                          std::size_t frame_bytes, const Fill& fill) {
     if (!assurance_->window.has_room()) return false;
     if (assurance_->timer_state.is_urgent && link_->sends_once_along()) [[unlikely]]
       acknowledge_if_due(0);  // the clock would cost more than the rest
     const std::size_t whole_bytes = frame_bytes + (is_checked(kind) ? frame_check_bytes : 0);
     std::byte* frame = link_->reserve(kind, whole_bytes);
     if (frame == nullptr) return false;
-    write_prefix(frame, frame_class, Sequencing::ordered);
+    const FramePrefix prefix = next_prefix(frame_class, Sequencing::ordered);
+    std::memcpy(frame, &prefix, sizeof(prefix));
     fill(frame + sizeof(FramePrefix));
     std::byte* const kept = make_ready(kind, {frame, whole_bytes});
     link_->commit(kind);
     note_sent(kind, kept, whole_bytes);
     return true;
   }
-  void write_prefix(std::byte* frame, std::uint8_t frame_class, Sequencing sequencing) {
+  FramePrefix next_prefix(std::uint8_t frame_class, Sequencing sequencing) {
     const bool ordered = sequencing == Sequencing::ordered;
-    const FramePrefix prefix{frame_class, FramePrefix::current_version,
-                             static_cast<std::uint8_t>(sequencing), 0,
-                             ordered ? next_sequence_++ : 0};
-    std::memcpy(frame, &prefix, sizeof(prefix));
+    return {frame_class, FramePrefix::current_version, static_cast<std::uint8_t>(sequencing), 0,
+            ordered ? next_sequence_++ : 0};
   }
   static void write_unnumbered_prefix(std::byte* frame, std::uint8_t frame_class) {
     const FramePrefix prefix{frame_class, FramePrefix::current_version, 0, 0, 0};

@@ -248,20 +248,38 @@ void EndpointTable::on_frame(Link& link, ChannelKind kind, std::span<const std::
   if (frame.size() < sizeof(prefix) || endpoint.lost_) [[unlikely]]
     return;
   std::memcpy(&prefix, frame.data(), sizeof(prefix));
-  if (prefix.is_plain() && !endpoint.assurance_ && endpoint.reorder_.accept_plain(prefix.sequence))
-      [[likely]] {
+  if (takes_plain(endpoint, prefix)) [[likely]] {
     handler_->on_frame(endpoint, kind, frame);
   } else {
     on_other_frame(link, kind, prefix, frame);
   }
 }
 
+void EndpointTable::on_frame_apart(Link& link, ChannelKind kind, const FrameView& frame) {
+  Endpoint& endpoint = endpoint_of(link);
+  FramePrefix prefix;
+  if (frame.head.size() < sizeof(prefix) || endpoint.lost_) [[unlikely]]
+    return;
+  std::memcpy(&prefix, frame.head.data(), sizeof(prefix));
+  if (takes_plain(endpoint, prefix)) [[likely]] {
+    handler_->on_frame_apart(endpoint, kind, frame);
+  } else {
+    on_other_frame(link, kind, prefix, frame);
+  }
+}
+
+/// A frame of PREFIX is simply the next of the peer's frames, which it has been now.
+inline bool EndpointTable::takes_plain(Endpoint& endpoint, const FramePrefix& prefix) {
+  return prefix.is_plain() && !endpoint.assurance_ &&
+         endpoint.reorder_.accept_plain(prefix.sequence);
+}
+
 void EndpointTable::on_other_frame(Link& link, ChannelKind kind, const FramePrefix& prefix,
-                                   std::span<const std::byte> frame) {
+                                   FrameView frame) {
   Endpoint& endpoint = endpoint_of(link);
   if (prefix.check != 0) [[unlikely]] {
-    frame = check(endpoint, frame);
-    if (frame.empty()) return;
+    frame = check(endpoint, frame.head);
+    if (frame.head.empty()) return;
   }
   if (prefix.version != FramePrefix::current_version) return;
   if ((prefix.flags & FramePrefix::sequenced) == 0) {
@@ -272,7 +290,7 @@ void EndpointTable::on_other_frame(Link& link, ChannelKind kind, const FramePref
     deliver(link, kind, frame);
     return;
   }
-  const auto verdict = endpoint.reorder_.accept(prefix.sequence, frame);
+  const auto verdict = endpoint.reorder_.accept(prefix.sequence, frame.head, frame.payload);
   if (verdict != delivery::ReorderBuffer::Verdict::in_order) {
     if (endpoint.assurance_) endpoint.hurry(link);
     return;
@@ -299,15 +317,17 @@ void EndpointTable::deliver_early(Link& link, ChannelKind kind) {
   Endpoint& endpoint = endpoint_of(link);
   while (const auto frame = endpoint.reorder_.take_next()) {
     if (endpoint.assurance_) endpoint.note_delivered(link, kind, frame->size());
-    deliver(link, kind, *frame);
+    deliver(link, kind, std::span<const std::byte>(*frame));
   }
 }
 
-inline void EndpointTable::deliver(Link& link, ChannelKind kind, std::span<const std::byte> frame) {
-  if (is_control(frame.front())) [[unlikely]] {
-    on_control(link, frame);
+inline void EndpointTable::deliver(Link& link, ChannelKind kind, FrameView frame) {
+  if (is_control(frame.head.front())) [[unlikely]] {
+    on_control(link, frame.head);
+  } else if (frame.payload.empty()) {
+    handler_->on_frame(endpoint_of(link), kind, frame.head);
   } else {
-    handler_->on_frame(endpoint_of(link), kind, frame);
+    handler_->on_frame_apart(endpoint_of(link), kind, frame);
   }
 }
 

@@ -116,6 +116,7 @@ class EndpointTable final : public Sink {
   void for_each(const std::function<void(const Endpoint&)>& visit) const;
 
   void on_frame(Link& link, ChannelKind kind, std::span<const std::byte> frame) override;
+  void on_frame_apart(Link& link, ChannelKind kind, const transport::FrameView& frame) override;
   void on_link(Link& link, const Identity& peer) override;
   bool on_channel_asked(Link& link, ChannelKind kind) override;
   void on_channels_changed(Link& link) override;
@@ -175,12 +176,13 @@ class EndpointTable final : public Sink {
   /// By the first transport that can reach PEER and for which PEER has published an address; by
   /// null if it has for none.
   [[nodiscard]] Result<Way> preferred_way(const Identity& peer) const;
-  /// FRAME without its checksum; empty if that failed.
+  static bool takes_plain(Endpoint& endpoint, const FramePrefix& prefix);
   /// What is not simply the next of the peer's frames.
   [[gnu::noinline]] void on_other_frame(Link& link, ChannelKind kind, const FramePrefix& prefix,
-                                        std::span<const std::byte> frame);
+                                        FrameView frame);
+  /// FRAME without its checksum; empty if that failed.
   std::span<const std::byte> check(Endpoint& endpoint, std::span<const std::byte> frame);
-  void deliver(Link& link, ChannelKind kind, std::span<const std::byte> frame);
+  void deliver(Link& link, ChannelKind kind, FrameView frame);
   void deliver_early(Link& link, ChannelKind kind);
   static void on_control(const Link& link, std::span<const std::byte> frame);
 

@@ -21,6 +21,9 @@ class RecordingHandler : public FrameHandler {
     std::memcpy(&number, frame.data() + sizeof(FramePrefix), sizeof(number));
     numbers.push_back(number);
   }
+  void on_frame_apart(Endpoint& from, ChannelKind kind, const FrameView& frame) override {
+    on_frame(from, kind, frame.head);
+  }
   bool on_turn(void*) override { return true; }
   void on_lost(Endpoint&) override { ++lost; }
   void on_forgotten(Endpoint&) override { ++forgotten; }

@@ -24,6 +24,8 @@ class RailsTest : public ::testing::Test {
   FakeNetwork network;
   struct Silent final : transport::Sink {
     void on_frame(transport::Link&, transport::ChannelKind, std::span<const std::byte>) override {}
+    void on_frame_apart(transport::Link&, transport::ChannelKind,
+                        const transport::FrameView&) override {}
     void on_link(transport::Link&, const base::Identity&) override {}
     bool on_channel_asked(transport::Link&, transport::ChannelKind) override { return false; }
     void on_channels_changed(transport::Link&) override {}

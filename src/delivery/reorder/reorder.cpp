@@ -11,15 +11,16 @@ void ReorderBuffer::clear() {
   early_.reset();
 }
 
-ReorderBuffer::Verdict ReorderBuffer::keep(std::uint32_t sequence,
-                                           std::span<const std::byte> frame) {
+ReorderBuffer::Verdict ReorderBuffer::keep(std::uint32_t sequence, std::span<const std::byte> frame,
+                                           std::span<const std::byte> rest) {
   // Modulo 2^32: what was delivered already is far ahead, and so out of the window.
   const std::uint32_t ahead = sequence - expected_;
   if (ahead > window) return Verdict::refused;
   if (early_ == nullptr) early_ = std::make_unique<Frames>();
-  const bool is_new = early_->try_emplace(sequence, frame.begin(), frame.end()).second;
+  const auto [kept, is_new] = early_->try_emplace(sequence, frame.begin(), frame.end());
   if (!is_new) return Verdict::refused;
-  ledger_.charge(memory::Account::reorder, frame.size());
+  kept->second.insert(kept->second.end(), rest.begin(), rest.end());
+  ledger_.charge(memory::Account::reorder, kept->second.size());
   return Verdict::early;
 }
 

@@ -35,13 +35,15 @@ class ReorderBuffer {
     early,     // kept
     refused,   // a duplicate, or out of the window: dropped
   };
-  /// FRAME has number SEQUENCE (they count up and wrap at 2^32).
-  Verdict accept(std::uint32_t sequence, std::span<const std::byte> frame) {
+  /// FRAME, and perhaps its REST that lies elsewhere, has number SEQUENCE (they count up and wrap
+  /// at 2^32).
+  Verdict accept(std::uint32_t sequence, std::span<const std::byte> frame,
+                 std::span<const std::byte> rest = {}) {
     if (sequence == expected_) [[likely]] {
       ++expected_;
       return Verdict::in_order;
     }
-    return keep(sequence, frame);
+    return keep(sequence, frame, rest);
   }
   /// accept() where nothing is early: true if frame SEQUENCE is in order, and no other is to be
   /// delivered behind it. False: nothing has happened.
@@ -70,7 +72,8 @@ class ReorderBuffer {
  private:
   using Frames = std::map<std::uint32_t, std::vector<std::byte>>;
 
-  Verdict keep(std::uint32_t sequence, std::span<const std::byte> frame);
+  Verdict keep(std::uint32_t sequence, std::span<const std::byte> frame,
+               std::span<const std::byte> rest);
 
   memory::Ledger& ledger_;
   std::uint32_t expected_;

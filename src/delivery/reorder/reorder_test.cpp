@@ -135,6 +135,17 @@ TEST_F(Reorder, TheWindowEndsWhereItSays) {
   EXPECT_EQ(feed(ReorderBuffer::window + 2), Verdict::refused);
 }
 
+TEST(ReorderStart, AFrameInTwoPiecesIsKeptInOne) {
+  memory::Ledger ledger;
+  ReorderBuffer buffer(ledger);
+  const std::vector<std::byte> frame = frame_of(13);
+  EXPECT_EQ(buffer.accept(1, std::span(frame).first(5), std::span(frame).subspan(5)),
+            Verdict::early);
+  EXPECT_EQ(buffer.accept(0, frame_of(0)), Verdict::in_order);
+  EXPECT_EQ(buffer.take_next(), frame);
+  EXPECT_EQ(ledger.current_bytes(memory::Account::reorder), 0);
+}
+
 TEST(ReorderStart, WhatIsBehindIsRefusedHoweverFar) {
   memory::Ledger ledger;
   ReorderBuffer buffer(ledger, 100'000);

@@ -102,6 +102,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
 
   void on_frame(channel::Endpoint& from, channel::ChannelKind kind,
                 std::span<const std::byte> frame) override;
+  void on_frame_apart(channel::Endpoint& from, channel::ChannelKind kind,
+                      const channel::FrameView& frame) override;
   bool on_turn(void* message) override;
   void on_lost(channel::Endpoint& endpoint) override;
   /// The senders that receives name, or the last probe that has found nothing; and the peers of
@@ -190,8 +192,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   // receive.cpp
   channel::Endpoint* known_endpoint(Comm& comm, int peer);
   ReceiveRequest& begin_receive(const Buffer& buffer, const Envelope& envelope);
-  void on_eager(channel::Endpoint& from, channel::ChannelKind kind,
-                std::span<const std::byte> body);
+  void take_frame(channel::Endpoint& from, channel::ChannelKind kind, channel::FrameView frame);
+  void on_eager(channel::Endpoint& from, channel::ChannelKind kind, channel::FrameView body);
   /// What try_recv() does with the next frame of a channel of this kind. CAPACITY: BUFFER's bytes.
   template <channel::ChannelKind kind>
   Taken take_from(channel::Endpoint& from, const Buffer& buffer, std::uint64_t capacity,
@@ -203,9 +205,9 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
                                               Status* status);
   [[gnu::noinline]] void on_other_frame(channel::Endpoint& from, channel::ChannelKind kind,
                                         wire::FrameClass frame_class,
-                                        std::span<const std::byte> body);
+                                        const channel::FrameView& body);
   void on_arrival(channel::Endpoint& from, channel::ChannelKind kind, wire::FrameClass frame_class,
-                  std::span<const std::byte> body);
+                  const channel::FrameView& body);
   [[gnu::noinline]] void store_unexpected(channel::Endpoint& from, const MatchKey& key,
                                           wire::FrameClass frame_class,
                                           const wire::RendezvousHeader& rendezvous,
@@ -277,7 +279,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   bool copy_chunk(ReceiveRequest& request);
   void complete_fetch(ReceiveRequest& request);
   void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
-  void on_data(channel::Endpoint& from, channel::ChannelKind kind, std::span<const std::byte> body);
+  void on_data(channel::Endpoint& from, channel::ChannelKind kind, channel::FrameView body);
   void complete_by_frames(ReceiveRequest& request);
   void on_finished(channel::Endpoint& from, std::span<const std::byte> body);
   bool push_pipelines();
@@ -288,7 +290,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   bool push_fragment(SendRequest& request);
   std::vector<Stream>::iterator find_stream(const channel::Endpoint& from, std::uint64_t token);
   void follow_stream(ReceiveRequest& request);
-  void on_stream_data(channel::Endpoint& from, std::span<const std::byte> body);
+  void on_stream_data(channel::Endpoint& from, channel::FrameView body);
   void complete_send(SendRequest& request);
 
   // rdma.cpp

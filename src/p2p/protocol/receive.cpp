@@ -19,6 +19,14 @@ MatchKey key_for(const Envelope& envelope) {
           envelope.peer, envelope.tag};
 }
 
+FrameClass class_of(const channel::FrameView& frame) {
+  return static_cast<FrameClass>(frame.head[0]);
+}
+/// What follows the prefix.
+channel::FrameView body_of(const channel::FrameView& frame) {
+  return {frame.head.subspan(sizeof(channel::FramePrefix)), frame.payload};
+}
+
 Status status_of(const MatchKey& key, std::uint64_t bytes) {
   Status status;
   status.source = key.source;
@@ -91,13 +99,11 @@ template <ChannelKind kind>
   if (UnexpectedMessage* found = match_.find_unexpected(wanted); found != nullptr) [[unlikely]]
     return take_stored(static_cast<StoredMessage&>(*found), buffer, capacity, status);
   if (capacity > bytes_in_a_line) from.link().expect(kind, wire::eager_overhead + capacity);
-  const std::span<const std::byte> frame = from.front(kind);
-  if (frame.empty()) return Taken::nothing;
+  const channel::FrameView frame = from.front(kind);
+  if (frame.head.empty()) return Taken::nothing;
   // Such as a credit that comes back: only progress() takes it out, and shows what is behind it.
-  if (static_cast<FrameClass>(frame[0]) != FrameClass::eager || !from.has_turn(frame))
-    return Taken::no;
-  const std::optional<wire::EagerArrival> arrival =
-      wire::parse_eager(frame.subspan(sizeof(channel::FramePrefix)));
+  if (!from.has_turn(frame) || class_of(frame) != FrameClass::eager) return Taken::no;
+  const std::optional<wire::EagerArrival> arrival = wire::parse_eager(body_of(frame));
   if (!arrival) return Taken::no;
   const MatchKey key{arrival->match.context, arrival->match.source,
                      wanted.tag == any_tag ? any_tag : arrival->match.tag};
@@ -240,7 +246,7 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
 }
 
 [[gnu::always_inline]] inline void ChannelBackend::on_eager(Endpoint& from, ChannelKind kind,
-                                                            std::span<const std::byte> body) {
+                                                            channel::FrameView body) {
   const std::optional<wire::EagerArrival> arrival = wire::parse_eager(body);
   if (!arrival) return;
   from.count_received(kind, arrival->payload.size());
@@ -260,7 +266,7 @@ Result<Ref<Request>> ChannelBackend::imrecv(const Buffer& buffer, Ref<Message> m
 }
 
 void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind, FrameClass frame_class,
-                                std::span<const std::byte> body) {
+                                const channel::FrameView& body) {
   const std::optional<wire::Arrival> arrival = wire::parse_arrival(frame_class, body);
   if (!arrival) return;
   // What we may have to keep is bounded by the credit that we gave.
@@ -285,17 +291,27 @@ void ChannelBackend::on_arrival(Endpoint& from, ChannelKind kind, FrameClass fra
 }
 
 void ChannelBackend::on_frame(Endpoint& from, ChannelKind kind, std::span<const std::byte> frame) {
-  const auto frame_class = static_cast<FrameClass>(frame[0]);
-  const std::span<const std::byte> body = frame.subspan(sizeof(channel::FramePrefix));
+  take_frame(from, kind, frame);
+}
+
+void ChannelBackend::on_frame_apart(Endpoint& from, ChannelKind kind,
+                                    const channel::FrameView& frame) {
+  take_frame(from, kind, frame);
+}
+
+// Inlined: frames in one piece, which are the short ones, stay in registers.
+[[gnu::always_inline]] inline void ChannelBackend::take_frame(Endpoint& from, ChannelKind kind,
+                                                              channel::FrameView frame) {
+  const FrameClass frame_class = class_of(frame);
   if (frame_class == FrameClass::eager) [[likely]] {
-    on_eager(from, kind, body);
+    on_eager(from, kind, body_of(frame));
   } else {
-    on_other_frame(from, kind, frame_class, body);
+    on_other_frame(from, kind, frame_class, body_of(frame));
   }
 }
 
 void ChannelBackend::on_other_frame(Endpoint& from, ChannelKind kind, FrameClass frame_class,
-                                    std::span<const std::byte> body) {
+                                    const channel::FrameView& body) {
   switch (frame_class) {
     case FrameClass::eager:
       return;
@@ -304,7 +320,7 @@ void ChannelBackend::on_other_frame(Endpoint& from, ChannelKind kind, FrameClass
       on_arrival(from, kind, frame_class, body);
       return;
     case FrameClass::clear_to_send:
-      on_clear_to_send(from, body);
+      on_clear_to_send(from, body.head);
       return;
     case FrameClass::data:
       on_data(from, kind, body);
@@ -313,28 +329,28 @@ void ChannelBackend::on_other_frame(Endpoint& from, ChannelKind kind, FrameClass
       on_stream_data(from, body);
       return;
     case FrameClass::finished:
-      on_finished(from, body);
+      on_finished(from, body.head);
       return;
     case FrameClass::clear_to_put:
-      on_clear_to_put(from, body);
+      on_clear_to_put(from, body.head);
       return;
     case FrameClass::put_done:
-      on_put_done(from, body);
+      on_put_done(from, body.head);
       return;
     case FrameClass::clear_to_cross:
-      on_clear_to_cross(from, body);
+      on_clear_to_cross(from, body.head);
       return;
     case FrameClass::not_crossed:
-      on_not_crossed(from, body);
+      on_not_crossed(from, body.head);
       return;
     case FrameClass::refused:
-      on_refused(from, body);
+      on_refused(from, body.head);
       return;
     case FrameClass::active:
-      active_.on_frame(from, body);
+      active_.on_frame(from, body.head);
       return;
     case FrameClass::credit:
-      if (std::span<const std::byte> rest = body;
+      if (std::span<const std::byte> rest = body.head;
           const auto credit = wire::take<wire::Credit>(rest))
         from.send_credit_bytes += static_cast<std::int64_t>(std::min<std::uint64_t>(
             credit->bytes, static_cast<std::uint64_t>(settings_.credit_bytes)));

@@ -18,17 +18,14 @@ void pack(const ConstBuffer& buffer, std::uint64_t offset, std::byte* out, std::
   p2p::pack(buffer, static_cast<Count>(offset), out, static_cast<Count>(bytes));
 }
 
-/// Of a frame whose payload, behind OVERHEAD bytes, is BYTES of BUFFER from OFFSET on: the payload
-/// shall stand in its cache lines as it does in the user's, if it is long; if it is a few lines, at
-/// the start of one, so that they are written as a whole.
-std::size_t phase_of(const ConstBuffer& buffer, std::uint64_t offset, std::size_t overhead,
-                     std::size_t bytes) {
-  constexpr std::size_t unit_bytes = 8, some_lines_bytes = 4 * base::cache_line_bytes;
-  if (bytes < some_lines_bytes) return 0;
-  const bool is_long = bytes >= base::long_copy_bytes && buffer.type->is_dense();
-  const std::uint64_t from =
-      is_long ? reinterpret_cast<std::uintptr_t>(first_byte(buffer.data, *buffer.type)) : 0;
-  return (from + offset - overhead) % base::cache_line_bytes / unit_bytes * unit_bytes;
+/// Of a frame whose payload is BYTES of BUFFER from OFFSET on: if it is long, it shall stand in its
+/// cache lines as it does in the user's; a short one at the start of a line, so that lines are
+/// written as a whole.
+std::size_t phase_of(const ConstBuffer& buffer, std::uint64_t offset, std::size_t bytes) {
+  constexpr std::size_t unit_bytes = 8;
+  if (bytes < base::long_copy_bytes || !buffer.type->is_dense()) return 0;
+  const auto from = reinterpret_cast<std::uintptr_t>(first_byte(buffer.data, *buffer.type));
+  return (from + offset) % base::cache_line_bytes / unit_bytes * unit_bytes;
 }
 
 wire::MatchHeader header_for(const Envelope& envelope, std::size_t payload_bytes) {
@@ -133,12 +130,14 @@ bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
                                                               const ConstBuffer& buffer,
                                                               const Envelope& envelope,
                                                               std::size_t bytes) {
-  const bool sent = endpoint.try_send(
-      kind, class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead + bytes,
-      [&](std::byte * body) __attribute__((always_inline)) {
-        pack_frame(endpoint, buffer, 0, wire::put(body, header_for(envelope, bytes)), bytes);
-      },
-      phase_of(buffer, 0, wire::eager_overhead, bytes));
+  const bool sent = endpoint.try_send_apart(
+      kind, class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead, bytes,
+      phase_of(buffer, 0, bytes),
+      [&](std::byte * body, std::byte * payload) __attribute__((always_inline)) {
+        const wire::MatchHeader header = header_for(envelope, bytes);
+        pack_frame(endpoint, buffer, 0, payload, bytes);
+        wire::put(body, header);
+      });
   if (sent) note_sent(endpoint, kind, bytes, bytes, bytes, SendProtocol::eager);
   return sent;
 }
@@ -238,15 +237,13 @@ bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   const std::size_t payload =
       std::min(fragment_bytes, endpoint.frame_bytes_max(kind) - wire::stream_overhead);
   const std::uint64_t token = enlist(request);
-  const bool sent = endpoint.try_send(
-      kind, class_byte(FrameClass::stream), Sequencing::ordered, wire::stream_overhead + payload,
-      [&](std::byte* body) {
+  const bool sent = endpoint.try_send_apart(
+      kind, class_byte(FrameClass::stream), Sequencing::ordered, wire::stream_overhead, payload,
+      phase_of(request.buffer, 0, payload), [&](std::byte* body, std::byte* first) {
+        pack_frame(endpoint, request.buffer, 0, first, payload);
         body = wire::put(body, header_for(request.envelope, payload));
-        body = wire::put_rendezvous(body,
-                                    {token, request.total, 0, {}, wire::Offer::frames, 0, 0, 0, 0});
-        pack_frame(endpoint, request.buffer, 0, body, payload);
-      },
-      phase_of(request.buffer, 0, wire::stream_overhead, payload));
+        wire::put(body, wire::StreamHeader{token, request.total});
+      });
   if (!sent) {
     strike_out(request);
     return false;
@@ -379,22 +376,21 @@ bool ChannelBackend::push_fragment(SendRequest& request) {
       pack_frame(endpoint, request.buffer, request.offset, payload, bytes);
     }
   };
-  const std::size_t phase =
-      request.copy ? 0 : phase_of(request.buffer, request.offset, overhead, bytes);
+  const std::size_t phase = request.copy ? 0 : phase_of(request.buffer, request.offset, bytes);
   const bool sent =
       request.is_stream
-          ? endpoint.try_send(
-                kind, class_byte(FrameClass::stream_data), Sequencing::ordered, overhead + bytes,
-                [&](std::byte* body) {
-                  fill(wire::put(body, wire::StreamDataHeader{request.token}));
-                },
-                phase)
-          : endpoint.try_send(
-                kind, class_byte(FrameClass::data), Sequencing::none, overhead + bytes,
-                [&](std::byte* body) {
-                  fill(wire::put(body, wire::DataHeader{request.peer_token, request.offset}));
-                },
-                phase);
+          ? endpoint.try_send_apart(kind, class_byte(FrameClass::stream_data), Sequencing::ordered,
+                                    overhead, bytes, phase,
+                                    [&](std::byte* body, std::byte* payload) {
+                                      fill(payload);
+                                      wire::put(body, wire::StreamDataHeader{request.token});
+                                    })
+          : endpoint.try_send_apart(
+                kind, class_byte(FrameClass::data), Sequencing::none, overhead, bytes, phase,
+                [&](std::byte* body, std::byte* payload) {
+                  fill(payload);
+                  wire::put(body, wire::DataHeader{request.peer_token, request.offset});
+                });
   if (!sent) return false;
   request.offset += bytes;
   request.sent += bytes;

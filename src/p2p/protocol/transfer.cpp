@@ -256,16 +256,17 @@ void ChannelBackend::ask_for_frames(ReceiveRequest& request) {
        wire::ClearToSend{request.peer_token, request.token, request.received, 0});
 }
 
-void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, std::span<const std::byte> body) {
-  const auto header = wire::take<wire::DataHeader>(body);
+void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, channel::FrameView body) {
+  const auto header = wire::take<wire::DataHeader>(body.head);
   ReceiveRequest* request = header ? receives_by_frames_.find(header->receiver_token) : nullptr;
   if (request == nullptr || request->endpoint != &from) return;
-  if (header->offset > request->total || body.size() > request->total - header->offset) return;
-  from.count_received(kind, body.size());
+  const std::span<const std::byte> payload = wire::payload_of(body);
+  if (header->offset > request->total || payload.size() > request->total - header->offset) return;
+  from.count_received(kind, payload.size());
   if (request->put) {
-    store_block_data(*request, header->offset, body);
+    store_block_data(*request, header->offset, payload);
   } else {
-    request->store(header->offset, body);
+    request->store(header->offset, payload);
   }
   complete_by_frames(*request);
 }
@@ -312,23 +313,24 @@ void ChannelBackend::follow_stream(ReceiveRequest& request) {
   }
 }
 
-void ChannelBackend::on_stream_data(Endpoint& from, std::span<const std::byte> body) {
-  const auto header = wire::take<wire::StreamDataHeader>(body);
+void ChannelBackend::on_stream_data(Endpoint& from, channel::FrameView body) {
+  const auto header = wire::take<wire::StreamDataHeader>(body.head);
   if (!header) return;
+  const std::span<const std::byte> payload = wire::payload_of(body);
   const auto stream = find_stream(from, header->sender_token);
   if (stream == streams_.end()) return;
   if (StoredMessage* stored = stream->stored) {
     const std::uint64_t missing = stored->rendezvous.total - stored->payload().size();
-    if (body.size() > missing) return;
-    stored->append(body);
-    ledger_.charge(memory::Account::unexpected, body.size());
-    if (body.size() == missing) streams_.erase(stream);
+    if (payload.size() > missing) return;
+    stored->append(payload);
+    ledger_.charge(memory::Account::unexpected, payload.size());
+    if (payload.size() == missing) streams_.erase(stream);
     return;
   }
   ReceiveRequest& request = *stream->request;
-  if (body.size() > request.total - request.received) return;
-  request.store(request.received, body);
-  return_credit(from, body.size());
+  if (payload.size() > request.total - request.received) return;
+  request.store(request.received, payload);
+  return_credit(from, payload.size());
   if (request.received < request.total) return;
   streams_.erase(stream);
   request.finish();

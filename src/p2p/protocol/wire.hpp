@@ -21,7 +21,8 @@
 //               | offer (16): see below | rails (16) | check (32)   |
 //               if check is 1: | CRC32C of all the packed data (32) | 0 (32) |
 //               first payload, if any
-//   stream:     as rendezvous, without an address; the rest follows unasked in frames of its own
+//   stream:     | token (64): the sender's request | total (64): bytes of the message |
+//               first payload; the rest follows unasked in frames of its own
 //
 // offer (a rendezvous has check 0 unless that way, or a part of it, is checked): how the receiver
 // may get the rest, besides asking for frames: 1: copy it out of the sender's memory; 2: read it by
@@ -117,6 +118,10 @@ static_assert(sizeof(RendezvousHeader) == 56);
 /// Of a header without a checksum.
 inline constexpr std::size_t rendezvous_bytes_min = offsetof(RendezvousHeader, checksum);
 
+struct StreamHeader {
+  std::uint64_t token;
+  std::uint64_t total;
+};
 struct ClearToSend {
   std::uint64_t sender_token;
   std::uint64_t receiver_token;
@@ -175,7 +180,7 @@ static_assert(sizeof(ActiveHeader) == 16);
 inline constexpr std::size_t eager_overhead = sizeof(channel::FramePrefix) + sizeof(MatchHeader);
 /// At most: see bytes_of(const RendezvousHeader&).
 inline constexpr std::size_t rendezvous_overhead_max = eager_overhead + sizeof(RendezvousHeader);
-inline constexpr std::size_t stream_overhead = eager_overhead + rendezvous_bytes_min;
+inline constexpr std::size_t stream_overhead = eager_overhead + sizeof(StreamHeader);
 inline constexpr std::size_t data_overhead = sizeof(channel::FramePrefix) + sizeof(DataHeader);
 inline constexpr std::size_t stream_data_overhead =
     sizeof(channel::FramePrefix) + sizeof(StreamDataHeader);
@@ -215,18 +220,33 @@ inline std::optional<RendezvousHeader> take_rendezvous(std::span<const std::byte
   return header;
 }
 
+/// A StreamHeader: what is known of a message that is not offered, but comes.
+inline std::optional<RendezvousHeader> take_stream(std::span<const std::byte>& bytes) {
+  const std::optional<StreamHeader> stream = take<StreamHeader>(bytes);
+  if (!stream) return std::nullopt;
+  RendezvousHeader header{};
+  header.token = stream->token;
+  header.total = stream->total;
+  return header;
+}
+
+/// Behind its header, which is taken off its head, BODY is payload alone.
+inline std::span<const std::byte> payload_of(const transport::FrameView& body) {
+  return body.head.empty() ? body.payload : body.head;
+}
+
 /// An eager message, checked: all of it is there.
 struct EagerArrival {
   MatchHeader match;
   std::span<const std::byte> payload;
 };
 /// BODY: what follows the prefix. Nothing if the frame is malformed.
-[[gnu::always_inline]] inline std::optional<EagerArrival> parse_eager(
-    std::span<const std::byte> body) {
-  const std::optional<MatchHeader> match = take<MatchHeader>(body);
-  if (!match || body.size() != match->payload_bytes || match->source < 0 || match->tag < 0)
+[[gnu::always_inline]] inline std::optional<EagerArrival> parse_eager(transport::FrameView body) {
+  const std::optional<MatchHeader> match = take<MatchHeader>(body.head);
+  const std::span<const std::byte> payload = payload_of(body);
+  if (!match || payload.size() != match->payload_bytes || match->source < 0 || match->tag < 0)
     return std::nullopt;
-  return EagerArrival{*match, body};
+  return EagerArrival{*match, payload};
 }
 
 /// A frame that is matched, and not eager, checked.
@@ -237,15 +257,16 @@ struct Arrival {
   std::span<const std::byte> payload;
 };
 /// FRAME_CLASS: rendezvous or stream. Nothing if the frame is malformed.
-inline std::optional<Arrival> parse_arrival(FrameClass frame_class,
-                                            std::span<const std::byte> body) {
-  const std::optional<MatchHeader> match = take<MatchHeader>(body);
+inline std::optional<Arrival> parse_arrival(FrameClass frame_class, transport::FrameView body) {
+  const std::optional<MatchHeader> match = take<MatchHeader>(body.head);
   if (!match) return std::nullopt;
-  const std::optional<RendezvousHeader> rendezvous = take_rendezvous(body);
+  const std::optional<RendezvousHeader> rendezvous =
+      frame_class == FrameClass::stream ? take_stream(body.head) : take_rendezvous(body.head);
+  const std::span<const std::byte> payload = payload_of(body);
   if (!rendezvous || rendezvous->total < match->payload_bytes ||
-      body.size() != match->payload_bytes || match->source < 0 || match->tag < 0)
+      payload.size() != match->payload_bytes || match->source < 0 || match->tag < 0)
     return std::nullopt;
-  return Arrival{frame_class, *match, *rendezvous, body};
+  return Arrival{frame_class, *match, *rendezvous, payload};
 }
 
 /// A part of an active message, checked.

@@ -1,4 +1,5 @@
 // Frames out of random bytes: what parses must lie inside of what came.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
@@ -20,10 +21,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return payload.data() >= body.data() &&
            payload.data() + payload.size() <= body.data() + body.size();
   };
-  if (const auto eager = parse_eager(body))
-    if (!lies_inside(eager->payload)) std::abort();
-  if (const auto arrival = parse_arrival(static_cast<FrameClass>(data[0]), body))
-    if (!lies_inside(arrival->payload) || arrival->payload.size() > arrival->rendezvous.total)
-      std::abort();
+  // In one piece, or, as the last byte says, in two.
+  const std::size_t head_bytes = body.empty() ? 0 : std::to_integer<std::size_t>(body.back());
+  for (const std::size_t bytes : {body.size(), std::min(head_bytes, body.size())}) {
+    const hawser::transport::FrameView view(body.first(bytes), body.subspan(bytes));
+    if (const auto eager = parse_eager(view))
+      if (!lies_inside(eager->payload)) std::abort();
+    if (const auto arrival = parse_arrival(static_cast<FrameClass>(data[0]), view))
+      if (!lies_inside(arrival->payload) || arrival->payload.size() > arrival->rendezvous.total)
+        std::abort();
+  }
   return 0;
 }

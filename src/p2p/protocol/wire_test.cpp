@@ -70,6 +70,34 @@ TEST(ParseEager, RefusesNegativeRanksAndTags) {
   EXPECT_FALSE(parse_eager(body));
 }
 
+TEST(ParseEager, TakesAPayloadThatLiesApart) {
+  const auto body = eager_body(5, 0);
+  const std::vector<std::byte> payload(5);
+  const auto eager = parse_eager({body, payload});
+  ASSERT_TRUE(eager);
+  EXPECT_EQ(eager->payload.data(), payload.data());
+  EXPECT_EQ(eager->payload.size(), 5U);
+  EXPECT_FALSE(parse_eager({body, std::span(payload).first(4)}));
+  EXPECT_FALSE(parse_eager({std::span(body).first(8), payload}));
+  EXPECT_FALSE(parse_eager({eager_body(5, 1), payload})) << "in two pieces";
+}
+
+TEST(ParseArrival, TakesAStream) {
+  std::vector<std::byte> head(sizeof(MatchHeader) + sizeof(StreamHeader));
+  put(put(head.data(), MatchHeader{4, 1, 9, 3}), StreamHeader{7, 100});
+  const std::vector<std::byte> payload(3);
+  const auto stream = parse_arrival(FrameClass::stream, {head, payload});
+  ASSERT_TRUE(stream);
+  EXPECT_EQ(stream->rendezvous.token, 7U);
+  EXPECT_EQ(stream->rendezvous.total, 100U);
+  EXPECT_EQ(stream->payload.size(), 3U);
+  EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, {head, payload}));
+  for (std::size_t bytes = 0; bytes < head.size(); ++bytes)
+    EXPECT_FALSE(parse_arrival(FrameClass::stream, {std::span(head).first(bytes), payload}));
+  put(put(head.data(), MatchHeader{4, 1, 9, 3}), StreamHeader{7, 2});
+  EXPECT_FALSE(parse_arrival(FrameClass::stream, {head, payload})) << "a total below its payload";
+}
+
 TEST(ParseArrival, RefusesAFrameWithoutAnOffer) {
   EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, eager_body(0, 0)));
 }

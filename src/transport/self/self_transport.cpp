@@ -43,7 +43,7 @@ bool SelfLink::deliver(Sink& sink) {
     const Frame frame = std::move(frames_.front());
     frames_.pop_front();
     ledger_.refund(memory::Account::sender_fifo, frame.bytes);
-    sink.on_frame(*this, ChannelKind::self, {frame.data.get(), frame.bytes});
+    sink.on_frame(*this, ChannelKind::self, std::span(frame.data.get(), frame.bytes));
   }
   return count > 0;
 }

@@ -25,8 +25,13 @@
 
 namespace hawser::transport::shm {
 
-/// 32 KiB of data and their headers, wherever in a cache line they begin.
+/// 32 KiB of data and a header, wherever in a cache line they begin, and what is before them.
 inline constexpr std::size_t cell_bytes = 32768 + 256;
+/// Frames begin so far behind the start of a cell. What programs send often begins with a page, as
+/// cells do: to copy between places that lie alike in their pages takes 2 to 3 % longer (4 to 16
+/// KiB, EPYC 9004).
+inline constexpr std::size_t cell_start_bytes = 64;
+inline constexpr std::size_t cell_room_bytes = cell_bytes - cell_start_bytes;
 inline constexpr std::uint32_t cells_max = 1024;  // in a pool
 /// Such as the parts of a long message.
 inline constexpr std::size_t long_cell_frame_bytes = std::size_t{12} * 1024;
@@ -83,13 +88,13 @@ class Cells {
             cell.home};
   }
 
-  /// A frame of BYTES that begins PHASE bytes behind the start of the cell that the peer calls
-  /// NAME; empty if that can't be.
+  /// A frame of BYTES that begins PHASE bytes behind where frames can, in the cell that the peer
+  /// calls NAME; empty if that can't be.
   [[nodiscard]] std::span<const std::byte> look_into(CellName name, std::size_t bytes,
                                                      std::size_t phase) const {
     const Cell cell = cell_of(name);
     const Pool& pool = pools_[place(cell.home)];
-    if (cell.number >= pool.count || pool.is_held[cell.number] || phase + bytes > cell_bytes)
+    if (cell.number >= pool.count || pool.is_held[cell.number] || phase + bytes > cell_room_bytes)
       return {};
     return {pool.at(cell.number) + phase, bytes};
   }
@@ -119,7 +124,9 @@ class Cells {
     bool is_open = false;
     std::vector<bool> is_held;  // by us
 
-    [[nodiscard]] std::byte* at(std::uint32_t number) const { return memory + number * cell_bytes; }
+    [[nodiscard]] std::byte* at(std::uint32_t number) const {
+      return memory + number * cell_bytes + cell_start_bytes;
+    }
   };
 
   static std::size_t place(Home home) { return static_cast<std::size_t>(home); }

@@ -109,8 +109,8 @@ TEST(Cells, APoolThatIsClosedCanBeReadButNotTaken) {
 TEST(CellsUntrusted, NamesThatThereAreNotAreRefused) {
   Pair pair(2);
   const CellName name = pair.a.pass(100).name;
-  EXPECT_FALSE(pair.b.look_into(name, cell_bytes, 0).empty());
-  EXPECT_TRUE(pair.b.look_into(name, cell_bytes, 8).empty()) << "longer than a cell";
+  EXPECT_FALSE(pair.b.look_into(name, cell_room_bytes, 0).empty());
+  EXPECT_TRUE(pair.b.look_into(name, cell_room_bytes, 8).empty()) << "longer than a cell";
   EXPECT_TRUE(pair.b.look_into(name, ~std::size_t{0} / 2, 0).empty());
   EXPECT_TRUE(pair.b.look_into(name + 2, 8, 0).empty()) << "beyond the pool";
   EXPECT_TRUE(pair.b.look_into(name ^ (1U << 31), 8, 0).empty()) << "there is no such pool";

@@ -22,7 +22,7 @@ namespace hawser::transport::shm {
 
 using base::cache_line_bytes;
 inline constexpr std::uint64_t segment_magic = 0x315f474553575348ULL;  // "HSWSEG_1"
-inline constexpr std::uint32_t segment_version = 6;
+inline constexpr std::uint32_t segment_version = 7;
 
 /// Frames of the transport itself share the channels with those of the layer above.
 /// Those about rings travel in the shared queue alone, long_data and cell_data in rings.
@@ -72,22 +72,24 @@ struct alignas(cache_line_bytes) QueueSlot {
 static_assert(sizeof(QueueSlot) == queue_slot_bytes);
 inline constexpr std::size_t queue_frame_bytes_max = sizeof(QueueSlot::frame);
 
-/// control: 63   62   60 59     56 55                   32 31                 0
-///         +----+-------+---------+-----------------------+-------------------+
-///         | 0  | phase |FrameType| frame bytes           | stamp             |
-///         +----+-------+---------+-----------------------+-------------------+
+/// control: 63   62   60 59     56 55   53 52               32 31                 0
+///         +----+-------+---------+-------+-------------------+-------------------+
+///         | 0  | phase |FrameType| head  | bytes             | stamp             |
+///         +----+-------+---------+-------+-------------------+-------------------+
 /// stamp: the low 32 bits of the line's position + 1, so that a line of an earlier lap never looks
-/// new. A frame of at most line_frame_bytes lies in the line, a longer one in the bulk area, or, if
-/// its type is long_data, in the long area, or, if it is cell_data, in the cell whose name (32 bit,
-/// cells.hpp) stands where the line's frame would; it begins 8 * phase bytes behind the start of a
-/// cache line there (Link::reserve_in_phase).
+/// new. A frame of at most line_frame_bytes lies in the line: head is 0. Of a longer one the first
+/// 8 * head bytes do, and the others, so many bytes, in the bulk area, or, if its type is
+/// long_data, in the long area, or, if it is cell_data, in the cell whose name (32 bit, cells.hpp)
+/// stands in the line behind room for the longest head; they begin 8 * phase bytes behind the start
+/// of a cache line there (Link::reserve_apart).
 struct alignas(cache_line_bytes) RingLine {
   std::atomic<std::uint64_t> control;
   std::byte frame[cache_line_bytes - 8];
 };
 static_assert(sizeof(RingLine) == cache_line_bytes);
 inline constexpr std::size_t line_frame_bytes = sizeof(RingLine::frame);
-inline constexpr std::size_t ring_frame_bytes_max = 0xffffff;
+inline constexpr std::size_t head_bytes_max = line_frame_bytes - 8;
+inline constexpr std::size_t ring_frame_bytes_max = 0x1fffff;
 
 struct RingHeader {
   /// Lines consumed so far; written by the receiver, read by the sender when it runs out of room.

@@ -49,31 +49,35 @@ bool ShmLink::wants_reading_first(ChannelKind kind) {
   return true;
 }
 
-// Inlined: it is part of the fast path of every send.
-[[gnu::always_inline]] inline std::byte* ShmLink::reserve_in_ring(std::size_t bytes,
-                                                                  std::size_t phase) {
-  if (bytes > line_frame_bytes && !outgoing_->is_extended()) [[unlikely]]
-    count_longer_frame(bytes);
-  std::byte* frame = outgoing_->reserve(bytes, phase);
-  if (frame == nullptr && want_room(outgoing_->room(), own_word_, waker_.payer()))
-    frame = outgoing_->reserve(bytes, phase);
-  if (phase + bytes >= row_frame_bytes_min) {
-    constexpr std::size_t payload_bytes_min = row_frame_bytes_min / 2;  // headers take less
+FrameRoom ShmLink::reserve_in_ring(std::size_t head_bytes, std::size_t payload_bytes,
+                                   std::size_t phase) {
+  if (head_bytes + payload_bytes > line_frame_bytes && !outgoing_->is_extended()) [[unlikely]]
+    count_longer_frame(head_bytes + payload_bytes);
+  FrameRoom room = outgoing_->reserve(head_bytes, payload_bytes, phase);
+  if (room.head == nullptr && want_room(outgoing_->room(), own_word_, waker_.payer()))
+    room = outgoing_->reserve(head_bytes, payload_bytes, phase);
+  if (payload_bytes >= row_frame_bytes_min)
     copy_in_bytes_min_ =
-        outgoing_->is_reserved_past_cache() ? payload_bytes_min : base::long_copy_bytes;
-  }
-  return frame;
+        outgoing_->is_reserved_past_cache() ? row_frame_bytes_min : base::long_copy_bytes;
+  return room;
 }
 
 std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
-  if (kind == ChannelKind::ring) return reserve_in_ring(bytes, 0);
+  if (kind == ChannelKind::ring) return reserve_in_ring(bytes, 0, 0).head;
   claimed_ = claim_slot();
   claimed_bytes_ = bytes;
   return claimed_ == nullptr ? nullptr : claimed_->frame;
 }
 
-std::byte* ShmLink::reserve_in_phase(ChannelKind kind, std::size_t bytes, std::size_t phase) {
-  return kind == ChannelKind::ring ? reserve_in_ring(bytes, phase) : reserve(kind, bytes);
+FrameRoom ShmLink::reserve_apart(ChannelKind kind, std::size_t head_bytes,
+                                 std::size_t payload_bytes, std::size_t phase) {
+  if (kind != ChannelKind::ring) [[unlikely]]
+    return Link::reserve_apart(kind, head_bytes, payload_bytes, phase);
+  const std::size_t frame_bytes = head_bytes + payload_bytes;
+  if (frame_bytes <= line_frame_bytes)
+    if (std::byte* const frame = outgoing_->try_reserve_in_line(frame_bytes)) [[likely]]
+      return {frame, frame + head_bytes};
+  return reserve_in_ring(head_bytes, payload_bytes, phase);
 }
 
 /// Asks for a long area now and then, until there is one. A question that finds no room now is
@@ -147,9 +151,9 @@ bool ShmLink::recall(ChannelKind kind) {
 
 std::span<const std::byte> ShmLink::front(ChannelKind) {
   FrameType type;
-  std::span<const std::byte> frame;
-  if (!incoming_ring_->front(&type, &frame) || type != FrameType::data) return {};
-  return frame;
+  const std::span<const std::byte> head = incoming_ring_->front(&type, &front_payload_);
+  if (head.empty() || type != FrameType::data) return {};
+  return head;
 }
 
 void ShmLink::pop(ChannelKind) {

@@ -53,7 +53,8 @@ class ShmLink final : public Link {
   [[nodiscard]] Rail rail() const override { return {network_name}; }
   [[nodiscard]] std::uint64_t bits_per_second() const override { return copy_bits_per_second; }
   std::byte* reserve(ChannelKind kind, std::size_t bytes) override;
-  std::byte* reserve_in_phase(ChannelKind kind, std::size_t bytes, std::size_t phase) override;
+  FrameRoom reserve_apart(ChannelKind kind, std::size_t head_bytes, std::size_t payload_bytes,
+                          std::size_t phase) override;
   void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) override;
   void copy_out(std::byte* to, const std::byte* from, std::size_t bytes,
                 std::uint64_t message_bytes) override;
@@ -149,7 +150,8 @@ class ShmLink final : public Link {
   static constexpr std::uint32_t put_offs_max = 2;
 
   QueueSlot* claim_slot();
-  std::byte* reserve_in_ring(std::size_t bytes, std::size_t phase);
+  [[gnu::noinline]] FrameRoom reserve_in_ring(std::size_t head_bytes, std::size_t payload_bytes,
+                                              std::size_t phase);
   [[nodiscard]] bool is_for_memory(const std::byte* to, std::size_t bytes,
                                    std::uint64_t message_bytes);
   void count_longer_frame(std::size_t bytes);

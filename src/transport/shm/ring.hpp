@@ -11,8 +11,9 @@
 // come cells (cells.hpp) for all frames that are longer than a line, which are used before the
 // areas. Both come into being when there are many such frames.
 //
-// The sender writes a frame into the next line (or into the bulk area, contiguous, if it is longer)
-// and then stores the line's control word with release. The receiver polls that one word. It says
+// The sender writes a frame into the next line, or, if it is longer, what its sender calls the head
+// there and the payload into the bulk area, and then stores the line's control word with release.
+// The receiver polls that one word, and has the head with it. It says
 // how far it is in RingHeader::consumed, but only now and then; the sender looks at it only when it
 // has no room. Space is freed with the line that uses it: the sender remembers per line where each
 // area was used up to.
@@ -37,6 +38,7 @@
 #include "platform/prefetch.hpp"
 #include "transport/shm/cells.hpp"
 #include "transport/shm/layout.hpp"
+#include "transport/transport.hpp"
 
 namespace hawser::transport::shm {
 
@@ -71,14 +73,25 @@ struct RingShape {
 
 namespace ring_control {
 
-constexpr std::uint64_t make(FrameType type, std::size_t phase, std::size_t frame_bytes,
-                             std::uint64_t position) {
+/// All but the stamp. BYTES: without those of the head, if there is one.
+constexpr std::uint64_t make(FrameType type, std::size_t bytes, std::size_t head_bytes = 0,
+                             std::size_t phase = 0) {
   return (static_cast<std::uint64_t>(phase / 8) << 60) | (static_cast<std::uint64_t>(type) << 56) |
-         (static_cast<std::uint64_t>(frame_bytes) << 32) | static_cast<std::uint32_t>(position + 1);
+         (static_cast<std::uint64_t>(head_bytes / 8) << 53) |
+         (static_cast<std::uint64_t>(bytes) << 32);
+}
+constexpr std::uint32_t stamp_of(std::uint64_t position) {
+  return static_cast<std::uint32_t>(position + 1);
 }
 constexpr std::uint32_t stamp(std::uint64_t control) { return static_cast<std::uint32_t>(control); }
-constexpr std::size_t frame_bytes(std::uint64_t control) {
+constexpr std::size_t bytes(std::uint64_t control) {
   return (control >> 32) & ring_frame_bytes_max;
+}
+/// In bytes.
+constexpr std::size_t head(std::uint64_t control) { return ((control >> 53) & 7) * 8; }
+/// All of the frame, of type data, lies in the line.
+constexpr bool is_in_line(std::uint64_t control) {
+  return ((control >> 32) & 0xffffff) <= line_frame_bytes;
 }
 constexpr FrameType type(std::uint64_t control) {
   return static_cast<FrameType>((control >> 56) & 0xf);
@@ -132,31 +145,32 @@ class RingSender {
   }
   [[nodiscard]] bool is_extended() const { return long_.area.bytes() > 0; }
 
-  /// Room for a frame, or null. Unless it fits into a line, it begins PHASE bytes behind the start
-  /// of one.
-  [[gnu::always_inline]] std::byte* reserve(std::size_t frame_bytes, std::size_t phase = 0) {
-    if (position_ - consumed_ >= shape_.line_count && !refresh()) return nullptr;
-    reserved_bytes_ = frame_bytes;
-    reserved_phase_ = phase;
-    reserved_type_ = FrameType::data;
-    if (frame_bytes <= line_frame_bytes) {
-      if (is_for_two()) claim(line(1).frame);
-      return line().frame;
-    }
-    std::byte* const room = reserve_longer(phase + frame_bytes);
-    return room == nullptr ? nullptr : room + phase;
+  /// Room for a frame, if there is some. If it is longer than a line, its head lies in one, if it
+  /// is of at most head_bytes_max and whole words, and its payload PHASE bytes behind the start of
+  /// another; else the payload follows the head.
+  FrameRoom reserve(std::size_t head_bytes, std::size_t payload_bytes = 0, std::size_t phase = 0) {
+    if (position_ - consumed_ >= shape_.line_count && !refresh()) return {};
+    const std::size_t frame_bytes = head_bytes + payload_bytes;
+    if (frame_bytes > line_frame_bytes) return reserve_longer(head_bytes, payload_bytes, phase);
+    std::byte* const frame = reserve_in_line(frame_bytes);
+    return {frame, frame + head_bytes};
   }
-  /// Whether the reserved frame, of row_frame_bytes_min or more, is to be written past the caches.
+  /// The same for one of at most line_frame_bytes, as far as it is known that there is room.
+  [[gnu::always_inline]] std::byte* try_reserve_in_line(std::size_t frame_bytes) {
+    if (position_ - consumed_ >= shape_.line_count) [[unlikely]]
+      return nullptr;
+    return reserve_in_line(frame_bytes);
+  }
+  /// Whether the reserved payload, of row_frame_bytes_min or more, is to be written past the
+  /// caches.
   [[nodiscard]] bool is_reserved_past_cache() const { return is_reserved_past_cache_; }
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
   void commit() {
     bulk_.area.set_tail(reserved_ends_.in_bulk);
     long_.area.set_tail(reserved_ends_.in_long);
     ends_[position_ & (shape_.line_count - 1)] = reserved_ends_;
-    if (reserved_type_ == FrameType::cell_data && is_named_late()) name_cell();
-    line().control.store(
-        ring_control::make(reserved_type_, reserved_phase_, reserved_bytes_, position_),
-        std::memory_order_release);
+    if (is_named_late_) name_cell();
+    line().control.store(reserved_ | ring_control::stamp_of(position_), std::memory_order_release);
     ++position_;
     ++in_a_row_;
   }
@@ -218,14 +232,11 @@ class RingSender {
     for (std::uint64_t offset = 0; offset < 2 * rounded; offset += cache_line_bytes)
       claim(room + offset);
   }
-  /// Of the reserved frame, at ROOM, which is written past the caches but for the line that its
-  /// headers are in: that line, and those of the next frame, of BYTES too, if it is one for two.
-  void claim_heads(std::byte* room, std::uint64_t bytes) {
-    if (!is_for_two() || !is_free_after(long_, reserved_ends_.in_long, room, bytes)) return;
+  /// Of the reserved frame, whose payload is written past the caches, and the next one.
+  void claim_heads() {
+    if (!is_for_two()) return;
     claim(line().frame);
-    claim(room);
     claim(line(1).frame);
-    claim(room + bytes);
   }
   /// Whether there is room for as many bytes in USED behind the reserved BYTES at ROOM, which end
   /// at END.
@@ -235,18 +246,36 @@ class RingSender {
     return offset + 2 * bytes <= used.area.bytes() && end + bytes - used.head <= used.area.bytes();
   }
 
+  FrameRoom reserve_longer(std::size_t head_bytes, std::size_t payload_bytes, std::size_t phase) {
+    const bool is_apart = payload_bytes > 0 && head_bytes <= head_bytes_max && head_bytes % 8 == 0;
+    const std::size_t in_line_bytes = is_apart ? head_bytes : 0;
+    const std::size_t bytes = head_bytes + payload_bytes - in_line_bytes;
+    if (!is_apart) phase = 0;
+    reserved_ = ring_control::make(FrameType::data, bytes, in_line_bytes, phase);
+    is_named_late_ = false;
+    std::byte* const room = reserve_apart(phase + bytes);
+    if (room == nullptr) return {};
+    if (!is_apart) return {room, room + head_bytes};
+    return {line().frame, room + phase};
+  }
+  [[gnu::always_inline]] std::byte* reserve_in_line(std::size_t frame_bytes) {
+    reserved_ = ring_control::make(FrameType::data, frame_bytes);
+    is_named_late_ = false;
+    if (is_for_two()) claim(line(1).frame);
+    return line().frame;
+  }
   /// BYTES from the start of a line on: in a cell if we have one, else, if they are many or too
   /// many for the bulk area, in the long area if there is one. But where short frames follow each
   /// other, to claim their lines brings more than a cell does.
-  [[gnu::noinline]] std::byte* reserve_longer(std::size_t bytes) {
+  std::byte* reserve_apart(std::size_t bytes) {
     is_reserved_past_cache_ = false;
     if (bytes >= row_frame_bytes_min && bytes < long_frame_bytes && is_in_a_row() && is_extended())
       return reserve_in_row(bytes);
     const bool is_claimed = is_in_a_row() && bytes <= claimed_bytes_max;
-    if (!is_claimed && cells_.has_any() && bytes <= cell_bytes) return reserve_cell();
+    if (!is_claimed && cells_.has_any() && bytes <= cell_room_bytes) return reserve_cell();
     const bool is_for_bulk = bytes < long_frame_bytes && bytes <= shape_.frame_bytes_max();
     if (!is_for_bulk && is_extended()) {
-      reserved_type_ = FrameType::long_data;
+      set_type(FrameType::long_data);
       return reserve_in(long_, &reserved_ends_.in_long, bytes);
     }
     std::byte* const room = reserve_in(bulk_, &reserved_ends_.in_bulk, bytes);
@@ -260,29 +289,32 @@ class RingSender {
   std::byte* reserve_in_row(std::size_t bytes) {
     hostmem::RowCopyChoice& choice = row_copies_[bytes < 2 * row_frame_bytes_min ? 0 : 1];
     if (position_ != past_row_) choice.begin_row();
-    reserved_type_ = FrameType::long_data;
+    set_type(FrameType::long_data);
     std::byte* const room = reserve_in(long_, &reserved_ends_.in_long, bytes);
     if (room == nullptr) return nullptr;
     past_row_ = position_ + 1;
     is_reserved_past_cache_ =
         choice.next(bytes, choice.wants_time() ? platform::monotonic_ns() : 0);
-    if (is_reserved_past_cache_) claim_heads(room, base::round_to_lines(bytes));
+    if (is_reserved_past_cache_) claim_heads();
     return room;
   }
   /// The line says which one.
   std::byte* reserve_cell() {
-    reserved_type_ = FrameType::cell_data;
-    const Cells::Passed cell = cells_.pass(reserved_bytes_);
+    set_type(FrameType::cell_data);
+    const Cells::Passed cell = cells_.pass(ring_control::bytes(reserved_));
     if (cell.home == Cells::Home::ours) past_own_cell_ = position_ + 1;
     reserved_cell_ = cell.name;
-    if (!is_named_late()) name_cell();
+    is_named_late_ = ring_control::bytes(reserved_) >= long_cell_frame_bytes;
+    if (!is_named_late_) name_cell();
     return cell.memory;
   }
-  void name_cell() { std::memcpy(line().frame, &reserved_cell_, sizeof(reserved_cell_)); }
   /// While a short frame is written, the line has time to come. But then the receiver, which looks
   /// at it, takes it back before a longer one is there; and until it has come, what is written
-  /// behind it waits.
-  [[nodiscard]] bool is_named_late() const { return reserved_bytes_ >= long_cell_frame_bytes; }
+  /// behind it waits. So that is named with the control word.
+  void name_cell() {
+    std::memcpy(line().frame + head_bytes_max, &reserved_cell_, sizeof(reserved_cell_));
+  }
+  void set_type(FrameType type) { reserved_ |= ring_control::make(type, 0); }
   std::byte* reserve_in(Used& used, std::uint64_t* end, std::size_t bytes) {
     const std::uint64_t start = used.area.place(bytes);
     const std::uint64_t wanted_end = start + base::round_to_lines(bytes);
@@ -321,10 +353,9 @@ class RingSender {
   std::uint64_t position_ = 0;  // of the next line
   std::uint64_t consumed_ = 0;  // as last seen
   std::uint32_t in_a_row_ = 0;  // frames since the last answer
-  std::size_t reserved_bytes_ = 0;
-  std::size_t reserved_phase_ = 0;
-  FrameType reserved_type_ = FrameType::data;
-  CellName reserved_cell_ = 0;  // of cell_data
+  std::uint64_t reserved_ = 0;  // control word of the reserved frame, but its stamp
+  CellName reserved_cell_ = 0;  // of cell_data,
+  bool is_named_late_ = false;  // which commit() is to name
   Ends reserved_ends_{};        // the areas' tails once the reserved frame is committed
   std::vector<Ends> ends_;      // per line: after its frame
   Cells& cells_;
@@ -360,26 +391,19 @@ class RingReceiver {
   [[nodiscard]] bool has_front() const {
     return is_front(front_line().control.load(std::memory_order_acquire));
   }
-  /// The next frame, if there is one; it is valid until pop(), and nothing changes before. A length
-  /// that the sender can't have meant gives an empty frame (the layer above refuses it).
-  bool front(FrameType* type, std::span<const std::byte>* frame) {
+  /// The next frame, or its head, and then its PAYLOAD, which lies elsewhere; null if there is
+  /// none. It is valid until pop(), and nothing changes before. A length that the sender can't have
+  /// meant gives an empty frame, not null (the layer above refuses it).
+  std::span<const std::byte> front(FrameType* type, std::span<const std::byte>* payload) {
     const RingLine& line = front_line();
     const std::uint64_t control = line.control.load(std::memory_order_acquire);
-    if (!is_front(control)) return false;
+    if (!is_front(control)) return {};
     *type = ring_control::type(control);
-    const std::size_t bytes = ring_control::frame_bytes(control);
-    if (*type >= FrameType::long_data) [[unlikely]] {
-      *frame = *type == FrameType::long_data
-                   ? look_into(long_, bytes, ring_control::phase(control))
-                   : look_into_cell(line, bytes, ring_control::phase(control));
-      *type = FrameType::data;
-    } else if (bytes > line_frame_bytes) {
-      *frame = look_into(bulk_, bytes, ring_control::phase(control));
-    } else {
-      *frame = {line.frame, bytes};
-      front_area_ = nullptr;
-    }
-    return true;
+    if (*type >= FrameType::long_data || !ring_control::is_in_line(control))
+      return look_apart(type, payload, line, control);
+    *payload = {};
+    front_area_ = nullptr;
+    return {line.frame, ring_control::bytes(control)};
   }
   /// That frame lies in a cell, which is ours from then on.
   [[nodiscard]] bool is_front_in_cell() const { return front_area_ == &in_cell_; }
@@ -429,10 +453,28 @@ class RingReceiver {
     }
     return used_since_publish_ >= shape_.bulk_bytes / 4;
   }
-  [[gnu::noinline]] std::span<const std::byte> look_into_cell(const RingLine& line,
-                                                              std::size_t bytes,
-                                                              std::size_t phase) {
-    std::memcpy(&front_cell_, line.frame, sizeof(front_cell_));
+  /// front() of a frame that is not in its LINE alone. TYPE becomes data if it says where it is.
+  [[gnu::noinline]] std::span<const std::byte> look_apart(FrameType* type,
+                                                          std::span<const std::byte>* payload,
+                                                          const RingLine& line,
+                                                          std::uint64_t control) {
+    const std::size_t bytes = ring_control::bytes(control);
+    const std::size_t phase = ring_control::phase(control);
+    if (*type < FrameType::long_data) {
+      *payload = look_into(bulk_, bytes, phase);
+    } else {
+      *payload = *type == FrameType::long_data ? look_into(long_, bytes, phase)
+                                               : look_into_cell(line, bytes, phase);
+      *type = FrameType::data;
+    }
+    if (payload->empty()) return {line.frame, 0};
+    const std::size_t head_bytes = ring_control::head(control);
+    if (head_bytes == 0) return std::exchange(*payload, {});
+    return {line.frame, head_bytes};
+  }
+  std::span<const std::byte> look_into_cell(const RingLine& line, std::size_t bytes,
+                                            std::size_t phase) {
+    std::memcpy(&front_cell_, line.frame + head_bytes_max, sizeof(front_cell_));
     const std::span<const std::byte> frame = cells_.look_into(front_cell_, bytes, phase);
     front_area_ = frame.empty() ? nullptr : &in_cell_;
     front_cell_bytes_ = bytes;

@@ -44,20 +44,42 @@ struct Ring {
   RingReceiver receiver{memory.get(), shape, receivers_cells};
 };
 
-bool send(RingSender& sender, std::size_t bytes, std::uint64_t number, std::size_t phase = 0) {
-  std::byte* frame = sender.reserve(bytes, phase);
-  if (frame == nullptr) return false;
-  make_frame({frame, bytes}, number);
+/// Of the frames that send() sends.
+constexpr std::size_t head_bytes = 24;
+
+bool send(RingSender& sender, std::size_t bytes, std::uint64_t number, std::size_t phase = 0,
+          std::size_t its_head_bytes = head_bytes) {
+  its_head_bytes = std::min(its_head_bytes, bytes);
+  const FrameRoom room = sender.reserve(its_head_bytes, bytes - its_head_bytes, phase);
+  if (room.head == nullptr) return false;
+  std::vector<std::byte> frame(bytes);
+  make_frame(frame, number);
+  std::copy_n(frame.data(), its_head_bytes, room.head);
+  std::copy(frame.begin() + static_cast<std::ptrdiff_t>(its_head_bytes), frame.end(), room.payload);
   sender.commit();
   return true;
+}
+
+/// Whether there is a frame at the front, and which.
+bool look(RingReceiver& receiver, FrameType* type, FrameView* frame) {
+  frame->head = receiver.front(type, &frame->payload);
+  return !frame->head.empty();
+}
+
+/// Where its payload lies, or all of it.
+const std::byte* place_of(const FrameView& frame) {
+  return frame.payload.empty() ? frame.head.data() : frame.payload.data();
 }
 
 TEST(RingShape, FramesFitSeveralTimesAndIntoTheControlWord) {
   EXPECT_EQ((RingShape{64, 65536, 0}).frame_bytes_max(), 16384U);
   EXPECT_EQ((RingShape{64, 64, 0}).frame_bytes_max(), line_frame_bytes);
   const std::size_t longest = RingShape{64, 0xffffffc0U, 0}.frame_bytes_max();
-  const std::uint64_t control = ring_control::make(FrameType::ring_extended, 56, longest, 5);
-  EXPECT_EQ(ring_control::frame_bytes(control), longest);
+  const std::uint64_t control =
+      ring_control::make(FrameType::ring_extended, longest, head_bytes_max, 56) |
+      ring_control::stamp_of(5);
+  EXPECT_EQ(ring_control::bytes(control), longest);
+  EXPECT_EQ(ring_control::head(control), head_bytes_max);
   EXPECT_EQ(ring_control::type(control), FrameType::ring_extended);
   EXPECT_EQ(ring_control::phase(control), 56U);
   EXPECT_EQ(ring_control::stamp(control), 6U);
@@ -69,7 +91,7 @@ TEST(RingShape, FramesOfALongAreaAreLongerIfEightOfThemFit) {
   EXPECT_EQ((RingShape{64, 65536, 64}).extended_frame_bytes_max(), 16384U);
 }
 
-TEST(Ring, LongerFramesBeginWhereTheSenderWishes) {
+TEST(Ring, PayloadOfLongerFramesBeginsWhereTheSenderWishes) {
   Ring ring({16, 32768, 65536});
   for (const bool extended : {false, true}) {
     if (extended) {
@@ -80,12 +102,33 @@ TEST(Ring, LongerFramesBeginWhereTheSenderWishes) {
       for (const std::size_t bytes : {line_frame_bytes + 1, 1000UL, long_frame_bytes, 8000UL}) {
         ASSERT_TRUE(send(ring.sender, bytes, bytes, phase));
         FrameType type;
-        std::span<const std::byte> frame;
-        ASSERT_TRUE(ring.receiver.front(&type, &frame));
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame.data()) % cache_line_bytes, phase);
-        EXPECT_EQ(check_frame(frame), bytes);
+        FrameView frame;
+        ASSERT_TRUE(look(ring.receiver, &type, &frame));
+        EXPECT_EQ(frame.head.size(), head_bytes);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame.payload.data()) % cache_line_bytes, phase);
+        EXPECT_EQ(check_frame(whole(frame)), bytes);
         ring.receiver.pop();
       }
+    }
+  }
+}
+
+TEST(Ring, HeadsLieBesideTheControlWordIfTheyFit) {
+  Ring ring({16, 32768, 65536, 2});
+  for (const bool extended : {false, true}) {
+    if (extended) {
+      ring.receiver.extend();
+      ring.sender.extend();
+    }
+    for (const std::size_t bytes : {8U, 16U, 20U, 24U, 48U, 49U, 52U, 56U, 72U, 500U}) {
+      ASSERT_TRUE(send(ring.sender, 8000, bytes, 8, bytes));
+      FrameType type;
+      FrameView frame;
+      ASSERT_TRUE(look(ring.receiver, &type, &frame));
+      const bool is_apart = bytes % 8 == 0 && bytes <= head_bytes_max;
+      EXPECT_EQ(frame.head.size(), is_apart ? bytes : 8000) << bytes;
+      EXPECT_EQ(check_frame(whole(frame)), bytes);
+      ring.receiver.pop();
     }
   }
 }
@@ -95,13 +138,13 @@ TEST(Ring, FramesAroundTheLinesEnd) {
   for (std::size_t bytes = line_frame_bytes - 2; bytes < line_frame_bytes + 70; ++bytes) {
     ASSERT_TRUE(send(ring.sender, bytes, bytes));
     FrameType type;
-    std::span<const std::byte> frame;
-    ASSERT_TRUE(ring.receiver.front(&type, &frame));
+    FrameView frame;
+    ASSERT_TRUE(look(ring.receiver, &type, &frame));
     EXPECT_EQ(type, FrameType::data);
     EXPECT_EQ(frame.size(), bytes);
-    EXPECT_EQ(check_frame(frame), bytes);
+    EXPECT_EQ(check_frame(whole(frame)), bytes);
     const bool is_in_line =
-        frame.data() < ring.memory.get() + sizeof(RingHeader) + 16 * sizeof(RingLine);
+        place_of(frame) < ring.memory.get() + sizeof(RingHeader) + 16 * sizeof(RingLine);
     EXPECT_EQ(is_in_line, bytes <= line_frame_bytes);
     ring.receiver.pop();
   }
@@ -119,10 +162,10 @@ TEST(Ring, TheReceiverTellsTheSenderHowMessagesThatCrossGo) {
 TEST(Ring, AnEmptyRingHasNoFrame) {
   Ring ring({4, 256, 0});
   FrameType type;
-  std::span<const std::byte> frame;
-  EXPECT_FALSE(ring.receiver.front(&type, &frame));
-  ASSERT_NE(ring.sender.reserve(8), nullptr);
-  EXPECT_FALSE(ring.receiver.front(&type, &frame));
+  FrameView frame;
+  EXPECT_FALSE(look(ring.receiver, &type, &frame));
+  ASSERT_NE(ring.sender.reserve(8).head, nullptr);
+  EXPECT_FALSE(look(ring.receiver, &type, &frame));
 }
 
 struct RingCase {
@@ -161,17 +204,17 @@ TEST_P(RingProperty, BehavesLikeABoundedQueue) {
         continue;
       }
       FrameType type;
-      std::span<const std::byte> frame;
-      const bool has_frame = ring.receiver.front(&type, &frame);
+      FrameView frame;
+      const bool has_frame = look(ring.receiver, &type, &frame);
       ASSERT_EQ(has_frame, !model.empty());
       if (!has_frame) continue;
       ASSERT_EQ(frame.size(), model.front().first);
-      ASSERT_EQ(check_frame(frame), model.front().second) << "seed " << seed;
+      ASSERT_EQ(check_frame(whole(frame)), model.front().second) << "seed " << seed;
       ring.receiver.pop();
       model.pop_front();
       // An idle receiver says how far it is.
       if (model.empty()) {
-        ASSERT_FALSE(ring.receiver.front(&type, &frame));
+        ASSERT_FALSE(look(ring.receiver, &type, &frame));
       }
     }
     EXPECT_GT(sent, 500U);
@@ -197,10 +240,10 @@ TEST_P(RingProperty, TwoThreadsSeeTheSameFrames) {
   std::uint64_t damaged = 0;
   for (std::uint64_t i = 0; i < frames; ++i) {
     FrameType type;
-    std::span<const std::byte> frame;
-    while (!ring.receiver.front(&type, &frame)) ::sched_yield();
+    FrameView frame;
+    while (!look(ring.receiver, &type, &frame)) ::sched_yield();
     const std::size_t bytes = 8 + random() % (bytes_max - 7);
-    if (frame.size() != bytes || check_frame(frame) != i) ++damaged;
+    if (frame.size() != bytes || check_frame(whole(frame)) != i) ++damaged;
     ring.receiver.pop();
   }
   sender.join();
@@ -226,14 +269,16 @@ TEST(RingUntrusted, NoLengthLeadsOutOfTheRing) {
       const std::uint64_t garbage = seed == 0 ? ~0ULL : random() >> random() % 40;
       RingLine& line = ring.line(position % 8);
       const auto cell = static_cast<CellName>(random() % 4 << 30 | random() % 3);
-      std::memcpy(line.frame, &cell, sizeof(cell));
+      std::memcpy(line.frame + head_bytes_max, &cell, sizeof(cell));
       line.control = (garbage << 32) | static_cast<std::uint32_t>(position + 1);
       FrameType type;
-      std::span<const std::byte> frame;
-      ASSERT_TRUE(ring.receiver.front(&type, &frame));
-      if (!frame.empty()) {
-        ASSERT_GE(frame.data(), ring.memory.get());
-        ASSERT_LE(frame.data() + frame.size(), ring.memory.get() + ring.shape.whole_bytes());
+      FrameView frame;
+      ASSERT_TRUE(ring.receiver.has_front());
+      look(ring.receiver, &type, &frame);
+      for (const std::span<const std::byte> part : {frame.head, frame.payload}) {
+        if (part.empty()) continue;
+        ASSERT_GE(part.data(), ring.memory.get());
+        ASSERT_LE(part.data() + part.size(), ring.memory.get() + ring.shape.whole_bytes());
       }
       ring.receiver.pop();
       ring.receiver.ask_ahead();
@@ -245,12 +290,12 @@ TEST(RingUntrusted, NoLengthLeadsOutOfTheRing) {
 const std::byte* pass(Ring& ring, std::size_t bytes) {
   EXPECT_TRUE(send(ring.sender, bytes, bytes));
   FrameType type;
-  std::span<const std::byte> frame;
-  EXPECT_TRUE(ring.receiver.front(&type, &frame));
+  FrameView frame;
+  EXPECT_TRUE(look(ring.receiver, &type, &frame));
   EXPECT_EQ(type, FrameType::data);
-  EXPECT_EQ(check_frame(frame), bytes);
+  EXPECT_EQ(check_frame(whole(frame)), bytes);
   ring.receiver.pop();
-  return frame.data();
+  return place_of(frame);
 }
 
 TEST(Ring, LongFramesGoToTheLongArea) {
@@ -259,11 +304,12 @@ TEST(Ring, LongFramesGoToTheLongArea) {
     const std::byte* const place = pass(ring, bytes);
     return place >= ring.memory.get() + ring.shape.bytes();
   };
-  EXPECT_FALSE(lies_in_long_area(long_frame_bytes));
+  constexpr std::size_t shortest = head_bytes + long_frame_bytes;
+  EXPECT_FALSE(lies_in_long_area(shortest));
   ring.receiver.extend();
   ring.sender.extend();
-  EXPECT_TRUE(lies_in_long_area(long_frame_bytes));
-  EXPECT_FALSE(lies_in_long_area(long_frame_bytes - 1));
+  EXPECT_TRUE(lies_in_long_area(shortest));
+  EXPECT_FALSE(lies_in_long_area(shortest - 1));
   EXPECT_FALSE(lies_in_long_area(8));
 }
 
@@ -274,12 +320,13 @@ TEST(Ring, FramesOfOneOrTwoKiBThatFollowEachOtherGoToTheLongArea) {
   const auto lies_in_long_area = [&](std::size_t bytes) {
     return pass(ring, bytes) >= ring.memory.get() + ring.shape.bytes();
   };
-  EXPECT_FALSE(lies_in_long_area(row_frame_bytes_min)) << "it follows none";
+  constexpr std::size_t shortest = head_bytes + row_frame_bytes_min;
+  EXPECT_FALSE(lies_in_long_area(shortest)) << "it follows none";
   for (int i = 0; i < 4; ++i) pass(ring, 8);
-  EXPECT_TRUE(lies_in_long_area(row_frame_bytes_min));
-  EXPECT_FALSE(lies_in_long_area(row_frame_bytes_min - 1));
+  EXPECT_TRUE(lies_in_long_area(shortest));
+  EXPECT_FALSE(lies_in_long_area(shortest - 1));
   ring.sender.note_answer();
-  EXPECT_FALSE(lies_in_long_area(row_frame_bytes_min));
+  EXPECT_FALSE(lies_in_long_area(shortest));
 }
 
 TEST(Ring, RowsOfAnyLengthArriveUnchanged) {
@@ -290,16 +337,16 @@ TEST(Ring, RowsOfAnyLengthArriveUnchanged) {
   ring.sender.extend();
   int past_cache = 0;
   for (std::uint64_t number = 0; number < 4000; number += 2) {
-    const std::size_t bytes = row_frame_bytes_min + number / 3;
+    const std::size_t bytes = head_bytes + row_frame_bytes_min + number / 3;
     ASSERT_TRUE(send(ring.sender, bytes, number, number % 4 == 0 ? 0 : phase));
     past_cache += static_cast<int>(ring.sender.is_reserved_past_cache());
     ASSERT_TRUE(send(ring.sender, bytes, number + 1));
     for (const std::uint64_t sent : {number, number + 1}) {
       FrameType type;
-      std::span<const std::byte> frame;
-      ASSERT_TRUE(ring.receiver.front(&type, &frame));
+      FrameView frame;
+      ASSERT_TRUE(look(ring.receiver, &type, &frame));
       ASSERT_EQ(frame.size(), bytes);
-      ASSERT_EQ(check_frame(frame), sent) << bytes;
+      ASSERT_EQ(check_frame(whole(frame)), sent) << bytes;
       ring.receiver.pop();
     }
   }
@@ -358,8 +405,8 @@ TEST(Ring, ItsSenderKnowsWhetherCellsOfItsSegmentAreRead) {
   ASSERT_TRUE(send(exchange.back.sender, 8, 2));
   EXPECT_TRUE(exchange.back.sender.has_own_cells_under_way());
   FrameType type;
-  std::span<const std::byte> frame;
-  ASSERT_TRUE(exchange.back.receiver.front(&type, &frame));
+  FrameView frame;
+  ASSERT_TRUE(look(exchange.back.receiver, &type, &frame));
   exchange.back.receiver.pop();
   exchange.back.receiver.rest();
   EXPECT_FALSE(exchange.back.sender.has_own_cells_under_way());

@@ -267,17 +267,23 @@ bool ShmTransport::poll_rings() {
 bool ShmTransport::poll_ring(ShmLink& link) {
   RingReceiver& ring = *link.incoming_ring();
   FrameType type;
-  std::span<const std::byte> frame;
   std::size_t taken = 0;
   for (int i = 0; i < frames_per_poll_max && taken < ring_bytes_per_poll_max; ++i) {
-    if (!ring.front(&type, &frame)) {
+    std::span<const std::byte> payload;
+    const std::span<const std::byte> frame = ring.front(&type, &payload);
+    if (frame.data() == nullptr) {
       if (i == 0) ring.rest();
       return i > 0;
     }
-    taken += frame.size();
+    taken += frame.size() + payload.size();
     link.note_arrival();
-    if (type == FrameType::data) [[likely]]
-      environment_.sink->on_frame(link, ChannelKind::ring, frame);
+    if (type == FrameType::data) [[likely]] {
+      if (payload.empty()) {
+        environment_.sink->on_frame(link, ChannelKind::ring, frame);
+      } else {
+        environment_.sink->on_frame_apart(link, ChannelKind::ring, {frame, payload});
+      }
+    }
     ring.pop();
     if (environment_.sink->take_end_of_turn()) break;
   }
