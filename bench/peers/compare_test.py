@@ -107,7 +107,7 @@ class Measurement(unittest.TestCase):
     def test_the_time_of_a_bare_line_is_read_where_it_is_printed(self):
         samples = measure.Samples()
         shell, job = script("echo latency 8 0.5 61.5; echo latency 8 0.6 62")
-        measure.measure(shell, dataclasses.replace(job, line=True), samples)
+        measure.measure(shell, dataclasses.replace(job, arguments=("line",)), samples)
         self.assertEqual(samples.values["Latency"][8]["Shell"], [0.5, 0.6])
         self.assertEqual(samples.lines["Latency"][8]["Shell"], [61.5, 62.0])
 
@@ -135,11 +135,11 @@ class Measurement(unittest.TestCase):
     def test_a_job_whose_libraries_never_met_the_same_line_is_measured_again(self):
         shells = [libraries.Library(name, ("sh", "-c", text, "sh"), pathlib.Path("micro"), {})
                   for name, text in (("Near", "echo latency 8 0.5 60"), ("Far", "echo latency 8 0.5 250"))]
-        job = plan.Job("job", 2, (), {"latency": LATENCY}, line=True)
+        job = plan.Job("job", 2, ("line",), {"latency": LATENCY})
         said = []
         samples, rounds = measure.measure_all(
             shells,
-            [job, dataclasses.replace(job, name="no line", groups={"latency": BLOCKED}, line=False)], 2,
+            [job, dataclasses.replace(job, name="no line", arguments=(), groups={"latency": BLOCKED})], 2,
             said.append, lambda samples, job: compare.is_complete(samples, job, "Near"))
         self.assertEqual(rounds, 2)
         self.assertEqual([line.split(": ")[1] for line in said],
@@ -149,7 +149,7 @@ class Measurement(unittest.TestCase):
     def test_a_complete_job_is_not_measured_again(self):
         shell, job = script("echo latency 8 0.5 60")
         said = []
-        measure.measure_all([shell], [dataclasses.replace(job, line=True)], 1,
+        measure.measure_all([shell], [dataclasses.replace(job, arguments=("line",))], 1,
                             said.append, lambda samples, job: compare.is_complete(samples, job, "Shell"))
         self.assertEqual(len(said), 1)
 

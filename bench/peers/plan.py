@@ -39,8 +39,12 @@ class Job:
     read: callable = first_two
     timed: bool = False
     seconds_max: int = 60
-    line: bool = False  # the third number of each line is the time of a bare cache line in ns
     counted: str = ""  # instead, the instructions of the functions whose names begin so, each message
+
+    @property
+    def line(self):
+        """The third number of each line is the time of a bare cache line in ns."""
+        return "line" in self.arguments
 
 
 def latency_goal(size):
@@ -58,33 +62,32 @@ def point_to_point():
         where = ", out of cache" if fresh else ""
         words = ("line", fresh) if fresh else ("line",)
         yield Job(f"latency{where}", 2, ("latency", *words), {
-            "latency": Group(f"Latency{where}", "us", goal=latency_goal, picture="latency")},
-                  line=True)
+            "latency": Group(f"Latency{where}", "us", goal=latency_goal, picture="latency")})
         yield Job(f"bandwidth{where}", 2, ("stream", *words), {
             "bandwidth": Group(f"Bandwidth{where}", "MB/s", higher_is_better=True,
-                               goal=bandwidth_goal, picture="bandwidth")}, line=True)
+                               goal=bandwidth_goal, picture="bandwidth")})
         yield Job(f"bidirectional{where}", 2, ("stream", "both", *words), {
             "bidirectional": Group(f"Bandwidth, both ways{where}", "MB/s", higher_is_better=True,
-                                   goal=bandwidth_goal, picture="bandwidth")}, line=True)
+                                   goal=bandwidth_goal, picture="bandwidth")})
     rate = Group("Message rate, 8 bytes", "1/s", "pairs", higher_is_better=True,
                  goal=lambda _: 1.5, picture="rate")
     for ranks in (2, 4, 8):
-        yield Job(f"rate {ranks}", ranks, ("rate", "line"), {"pairs": rate}, line=True)
+        yield Job(f"rate {ranks}", ranks, ("rate", "line"), {"pairs": rate})
     yield Job("queue", 2, ("queue", "line"), {
         "posted": Group("Latency behind posted receives", "us", "receives", picture="queue"),
         "unexpected": Group("Latency behind unexpected messages", "us", "messages",
-                            picture="queue")}, line=True)
+                            picture="queue")})
     yield Job("matching", 2, ("matching", 10000), {
         "posted": Group("Posted receives matched in reverse order, each", "ns", "receives"),
         "unexpected": Group("Unexpected messages received in reverse order, each", "ns", "messages",
                             goal=lambda _: 0.8)})
     yield Job("strided", 2, ("strided", "line"), {
         "strided": Group("Latency of every second double", "us",
-                         goal=lambda size: 0.8 if size >= MIB else 1.0, picture="latency")}, line=True)
+                         goal=lambda size: 0.8 if size >= MIB else 1.0, picture="latency")})
     yield Job("overlap", 2, ("overlap",), {
         "overlap": Group("Part of a message that a computation hides", "%", higher_is_better=True)})
     yield Job("threads", 2, ("threads", "line"), {
-        "threads": Group("Latency of threads, MPI_THREAD_MULTIPLE", "us", "threads")}, line=True)
+        "threads": Group("Latency of threads, MPI_THREAD_MULTIPLE", "us", "threads")})
 
 
 def instructions():
@@ -109,13 +112,12 @@ def collectives():
         for ranks in RANKS:
             goal = allreduce_goal(ranks) if name == "allreduce" else at_most_one
             yield Job(f"{name} {ranks}", ranks, ("collective", name, "line"), {
-                name: Group(f"{name}, {ranks} ranks", "us", goal=goal, picture=name)},
-                      line=True)
+                name: Group(f"{name}, {ranks} ranks", "us", goal=goal, picture=name)})
     barrier = Group("barrier", "us", "ranks", goal=lambda ranks: 0.6 if ranks in (8, 16) else 1.0,
                     picture="barrier")
     for ranks in RANKS:
         yield Job(f"barrier {ranks}", ranks, ("barrier", "line"), {"barrier": barrier},
-                  read=lambda numbers, ranks=ranks: (ranks, numbers[1]), line=True)
+                  read=lambda numbers, ranks=ranks: (ranks, numbers[1]))
 
 
 def whole_jobs():

@@ -15,9 +15,8 @@ namespace {
 
 /// Runs COPY of BYTES, whose time CHOICE, if there is one, may want to know.
 template <class Copy>
-void copy_timed(std::optional<OneCopyChoice>& choice, OneCopyChoice::Copy kind, std::size_t bytes,
-                Copy&& copy) {
-  if (bytes < OneCopyChoice::run_bytes_min || !choice || !choice->wants_time(kind)) {
+void copy_timed(OneCopyChoice* choice, OneCopyChoice::Copy kind, std::size_t bytes, Copy&& copy) {
+  if (bytes < OneCopyChoice::run_bytes_min || choice == nullptr || !choice->wants_time(kind)) {
     copy();
     return;
   }
@@ -98,12 +97,13 @@ QueueSlot* ShmLink::claim_slot() {
 void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (outgoing_ && outgoing_->is_reserved_past_cache() && bytes >= base::cache_line_bytes)
     return base::copy_past_cache(to, from, bytes);
-  copy_timed(one_copy_, OneCopyChoice::Copy::into_frame, bytes, [&] { copy_in_(to, from, bytes); });
+  copy_timed(one_copy_choice(), OneCopyChoice::Copy::into_frame, bytes,
+             [&] { copy_in_(to, from, bytes); });
 }
 
 void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes,
                        std::uint64_t message_bytes) {
-  copy_timed(one_copy_, OneCopyChoice::Copy::out_of_frame, bytes, [&] {
+  copy_timed(one_copy_choice(), OneCopyChoice::Copy::out_of_frame, bytes, [&] {
     if (is_for_memory(to, bytes, message_bytes)) return base::copy_past_cache(to, from, bytes);
     const bool is_cell = incoming_ring_ && incoming_ring_->is_front_in_cell();
     hostmem::MeasuredCopy& copy = is_cell ? copy_out_of_cell_ : copy_out_;
@@ -168,18 +168,21 @@ void ShmLink::tell_of_room() {
 }
 
 bool ShmLink::does_one_copy_pay(std::size_t bytes) {
-  if (!one_copy_) return outgoing_ && one_copy_follower_.next(bytes, outgoing_->one_copy_word());
-  const bool is_copied_once = one_copy_->next(bytes);
-  if (incoming_ring_) incoming_ring_->say_one_copy_word(one_copy_->word());
+  if (auto* const follower = std::get_if<hostmem::OneCopyFollower>(&one_copy_))
+    return outgoing_ && follower->next(bytes, outgoing_->one_copy_word());
+  OneCopyChoice& choice = *one_copy_choice();
+  const bool is_copied_once = choice.next(bytes);
+  if (incoming_ring_) incoming_ring_->say_one_copy_word(choice.word());
   return is_copied_once;
 }
 
 std::int64_t ShmLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
   const std::uint64_t began_ns = platform::monotonic_ns();
   const std::int64_t copied = platform::read_memory(pid_, local, remote);
-  if (copied >= static_cast<std::int64_t>(OneCopyChoice::run_bytes_min) && one_copy_)
-    one_copy_->took(OneCopyChoice::Copy::by_kernel, static_cast<std::size_t>(copied),
-                    platform::monotonic_ns() - began_ns);
+  if (OneCopyChoice* const choice = one_copy_choice();
+      choice != nullptr && copied >= static_cast<std::int64_t>(OneCopyChoice::run_bytes_min))
+    choice->took(OneCopyChoice::Copy::by_kernel, static_cast<std::size_t>(copied),
+                 platform::monotonic_ns() - began_ns);
   if (copied == -EPERM || copied == -ENOSYS) channels_.remove(ChannelKind::single_copy);
   return copied;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <variant>
 
 #include "hostmem/cold_looks.hpp"
 #include "hostmem/cold_places.hpp"
@@ -42,7 +43,7 @@ class ShmLink final : public Link {
   ShmLink(const Identity& identity, std::uint32_t number, hostmem::Waker waker,
           const hostmem::WakeWord& own_word, bool leads)
       : identity_(identity), number_(number), waker_(waker), own_word_(own_word) {
-    if (leads) one_copy_.emplace();
+    if (leads) one_copy_.emplace<hostmem::OneCopyChoice>();
     earnable_.add(ChannelKind::ring);
   }
 
@@ -155,6 +156,10 @@ class ShmLink final : public Link {
   [[nodiscard]] bool is_for_memory(const std::byte* to, std::size_t bytes,
                                    std::uint64_t message_bytes);
   void count_longer_frame(std::size_t bytes);
+  /// Null where the peer measures.
+  [[nodiscard]] hostmem::OneCopyChoice* one_copy_choice() {
+    return std::get_if<hostmem::OneCopyChoice>(&one_copy_);
+  }
 
   Identity identity_;
   std::uint32_t number_;
@@ -175,8 +180,7 @@ class ShmLink final : public Link {
   hostmem::MeasuredCopy copy_out_{hostmem::CopyEnds::from_peer};
   hostmem::MeasuredCopy copy_out_of_cell_{hostmem::CopyEnds::from_peer_to_us};
   hostmem::ColdPlaces cold_places_;
-  std::optional<hostmem::OneCopyChoice> one_copy_;  // unless the peer measures:
-  hostmem::OneCopyFollower one_copy_follower_;      // then this counts
+  std::variant<hostmem::OneCopyFollower, hostmem::OneCopyChoice> one_copy_;
   RingShape outgoing_shape_{};
   std::uint32_t put_off_ = 0;       // in a row
   std::uint64_t longer_bytes_ = 0;  // since the last question, in a ring without a long area
