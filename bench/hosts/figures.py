@@ -19,9 +19,9 @@ ALL_PAIRS = MANY_RANKS * (MANY_RANKS - RANKS_PER_HOST) // 2
 
 def jobs_of_two():
     return [plan.Job("latency", 2, ("latency", "line"),
-                     {"latency": LATENCY, "raw_latency": LATENCY}, line=True),
+                     {"latency": LATENCY, "raw_latency": LATENCY}),
             plan.Job("bandwidth", 2, ("stream", "line"),
-                     {"bandwidth": BANDWIDTH, "raw_bandwidth": BANDWIDTH}, line=True)]
+                     {"bandwidth": BANDWIDTH, "raw_bandwidth": BANDWIDTH})]
 
 
 def connections(pattern, words, goal_value=None):
