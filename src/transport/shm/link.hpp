@@ -180,6 +180,7 @@ class ShmLink final : public Link {
   hostmem::MeasuredCopy copy_out_{hostmem::CopyEnds::from_peer};
   hostmem::MeasuredCopy copy_out_of_cell_{hostmem::CopyEnds::from_peer_to_us};
   hostmem::ColdPlaces cold_places_;
+  /// We follow the peer, or measure for both.
   std::variant<hostmem::OneCopyFollower, hostmem::OneCopyChoice> one_copy_;
   RingShape outgoing_shape_{};
   std::uint32_t put_off_ = 0;       // in a row

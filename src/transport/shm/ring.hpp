@@ -13,10 +13,10 @@
 //
 // The sender writes a frame into the next line, or, if it is longer, what its sender calls the head
 // there and the payload into the bulk area, and then stores the line's control word with release.
-// The receiver polls that one word, and has the head with it. It says
-// how far it is in RingHeader::consumed, but only now and then; the sender looks at it only when it
-// has no room. Space is freed with the line that uses it: the sender remembers per line where each
-// area was used up to.
+// The receiver polls that one word, and has the head with it. It says how far it is in
+// RingHeader::consumed, but only now and then; the sender looks at it only when it has no room.
+// Space is freed with the line that uses it: the sender remembers per line where each area was used
+// up to.
 // Crash safety: a dead sender leaves an uncommitted line, which is never read; a dead receiver a
 // ring that stays full.
 #pragma once
@@ -227,7 +227,7 @@ class RingSender {
   void claim_lines(std::byte* room, std::size_t bytes) {
     claim(line().frame);
     const std::uint64_t rounded = base::round_to_lines(bytes);
-    if (!is_for_two() || !is_free_after(bulk_, reserved_ends_.in_bulk, room, rounded)) return;
+    if (!is_for_two() || !is_free_after(room, rounded)) return;
     claim(line(1).frame);
     for (std::uint64_t offset = 0; offset < 2 * rounded; offset += cache_line_bytes)
       claim(room + offset);
@@ -238,12 +238,11 @@ class RingSender {
     claim(line().frame);
     claim(line(1).frame);
   }
-  /// Whether there is room for as many bytes in USED behind the reserved BYTES at ROOM, which end
-  /// at END.
-  [[nodiscard]] static bool is_free_after(const Used& used, std::uint64_t end,
-                                          const std::byte* room, std::uint64_t bytes) {
-    const auto offset = static_cast<std::uint64_t>(room - used.area.at_start());
-    return offset + 2 * bytes <= used.area.bytes() && end + bytes - used.head <= used.area.bytes();
+  /// Whether there is room for as many bytes in the bulk area behind the reserved BYTES at ROOM.
+  [[nodiscard]] bool is_free_after(const std::byte* room, std::uint64_t bytes) const {
+    const auto offset = static_cast<std::uint64_t>(room - bulk_.area.at_start());
+    return offset + 2 * bytes <= bulk_.area.bytes() &&
+           reserved_ends_.in_bulk + bytes - bulk_.head <= bulk_.area.bytes();
   }
 
   FrameRoom reserve_longer(std::size_t head_bytes, std::size_t payload_bytes, std::size_t phase) {
