@@ -81,7 +81,7 @@ void Endpoint::use_table(const SendTable& table) {
   const auto has = [channels = link_->channels()](ChannelKind kind) { return channels.has(kind); };
   for (std::size_t i = 0; i < transport::channel_kind_count; ++i) {
     const auto kind = static_cast<ChannelKind>(i);
-    const std::size_t longest = link_->frame_bytes_max(kind);
+    const std::size_t longest = transport::carries_frames(kind) ? link_->frame_bytes_max(kind) : 0;
     frame_bytes_max_[i] = static_cast<std::uint32_t>(
         longest - (is_checked(kind) ? std::min(longest, frame_check_bytes) : 0));
   }

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -137,7 +138,7 @@ class Endpoint {
   [[nodiscard]] bool wants_reading_first() {
     return link_ != nullptr && link_->wants_reading_first(bulk_channel_);
   }
-  /// Of payload and header together, on a channel that the endpoint has.
+  /// Of payload and header together, on a channel that the endpoint has; 0 if it carries no frames.
   [[nodiscard]] std::size_t frame_bytes_max(ChannelKind kind) const {
     return frame_bytes_max_[static_cast<std::size_t>(kind)];
   }
@@ -161,12 +162,8 @@ class Endpoint {
                                              Fill&& fill) {
     if (has_waiting_) [[unlikely]]
       return false;
-    if (assurance_) {
-      const auto fill_whole = [&](std::byte* body) {
-        fill(body, body + head_bytes - sizeof(FramePrefix));
-      };
-      return try_send_assured(kind, frame_class, head_bytes + payload_bytes, fill_whole);
-    }
+    if (assurance_) [[unlikely]]
+      return try_send_assured(kind, frame_class, head_bytes, payload_bytes, fill);
     const FrameRoom room = link_->reserve_apart(kind, head_bytes, payload_bytes, phase);
     if (room.head == nullptr) [[unlikely]]
       return false;
@@ -213,14 +210,14 @@ class Endpoint {
     const std::span<const std::byte> head = link_->front(kind);
     return {head, link_->front_payload()};
   }
-  /// Whether FRAME, the front one, is the next sequenced frame of the peer.
-  [[nodiscard]] bool has_turn(const FrameView& frame) const {
-    FramePrefix prefix;
+  /// Whether FRAME, the front one, is the next sequenced frame of the peer, and of FRAME_CLASS.
+  [[nodiscard]] bool has_turn(const FrameView& frame, std::uint8_t frame_class) const {
+    std::uint64_t prefix;
     if (frame.head.size() < sizeof(prefix)) return false;
     std::memcpy(&prefix, frame.head.data(), sizeof(prefix));
-    return prefix.version == FramePrefix::current_version && prefix.check == 0 &&
-           (prefix.flags & FramePrefix::sequenced) != 0 && prefix.sequence == reorder_.expected() &&
-           !reorder_.has_early();
+    const auto wanted = std::bit_cast<std::uint64_t>(FramePrefix{
+        frame_class, FramePrefix::current_version, FramePrefix::sequenced, 0, reorder_.expected()});
+    return prefix == wanted && !reorder_.has_early();
   }
   void pop(ChannelKind kind) {
     reorder_.skip();
@@ -301,19 +298,22 @@ class Endpoint {
     void* message = nullptr;
   };
 
-  /// try_send() where frames are kept, and perhaps checked.
+  /// try_send_apart() where frames are kept, and perhaps checked. FILL is a copy, so that what it
+  /// knows stays in registers elsewhere.
   template <class Fill>
   [[gnu::noinline]] bool try_send_assured(ChannelKind kind, std::uint8_t frame_class,
-                                          std::size_t frame_bytes, const Fill& fill) {
+                                          std::size_t head_bytes, std::size_t payload_bytes,
+                                          Fill fill) {
     if (!assurance_->window.has_room()) return false;
     if (assurance_->timer_state.is_urgent && link_->sends_once_along()) [[unlikely]]
       acknowledge_if_due(0);  // the clock would cost more than the rest
-    const std::size_t whole_bytes = frame_bytes + (is_checked(kind) ? frame_check_bytes : 0);
+    const std::size_t whole_bytes =
+        head_bytes + payload_bytes + (is_checked(kind) ? frame_check_bytes : 0);
     std::byte* frame = link_->reserve(kind, whole_bytes);
     if (frame == nullptr) return false;
     const FramePrefix prefix = next_prefix(frame_class, Sequencing::ordered);
     std::memcpy(frame, &prefix, sizeof(prefix));
-    fill(frame + sizeof(FramePrefix));
+    fill(frame + sizeof(FramePrefix), frame + head_bytes);
     std::byte* const kept = make_ready(kind, {frame, whole_bytes});
     link_->commit(kind);
     note_sent(kind, kept, whole_bytes);

@@ -107,9 +107,9 @@ class SendTable {
   struct Classes {
     std::vector<Class> list;  // ascending; the last reaches to the maximum
     [[nodiscard]] ChannelKind select(std::size_t message_bytes) const {
-      for (const Class& c : list)
-        if (message_bytes <= c.bytes_max) return c.kind;
-      return list.back().kind;
+      const Class* c = list.data();
+      while (message_bytes > c->bytes_max) ++c;
+      return c->kind;
     }
     friend bool operator==(const Classes&, const Classes&) = default;
   };

@@ -81,9 +81,8 @@ class PeerCache {
   /// Where RANK is, or else where it would go. Multiplied by the golden ratio, because peers are
   /// often a power of two apart, which a mask alone would send to one slot.
   [[nodiscard]] std::size_t slot_of(int rank) const {
-    const std::size_t mask = slots_.size() - 1;
     std::size_t i = (static_cast<std::uint32_t>(rank) * 0x9e3779b9U) >> shift_;
-    while (slots_[i].rank != rank && slots_[i].rank >= 0) i = (i + 1) & mask;
+    while (slots_[i].rank != rank && slots_[i].rank >= 0) i = (i + 1) & (slots_.size() - 1);
     return i;
   }
   void grow();

@@ -10,6 +10,7 @@ namespace hawser::p2p {
 
 using channel::ChannelKind;
 using channel::Endpoint;
+using wire::class_byte;
 using wire::FrameClass;
 
 namespace {
@@ -102,7 +103,7 @@ template <ChannelKind kind>
   const channel::FrameView frame = from.front(kind);
   if (frame.head.empty()) return Taken::nothing;
   // Such as a credit that comes back: only progress() takes it out, and shows what is behind it.
-  if (!from.has_turn(frame) || class_of(frame) != FrameClass::eager) return Taken::no;
+  if (!from.has_turn(frame, class_byte(FrameClass::eager))) return Taken::no;
   const std::optional<wire::EagerArrival> arrival = wire::parse_eager(body_of(frame));
   if (!arrival) return Taken::no;
   const MatchKey key{arrival->match.context, arrival->match.source,

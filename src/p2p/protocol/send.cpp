@@ -10,6 +10,7 @@ namespace hawser::p2p {
 using channel::ChannelKind;
 using channel::Endpoint;
 using channel::Sequencing;
+using wire::class_byte;
 using wire::FrameClass;
 
 namespace {
@@ -57,8 +58,6 @@ constexpr std::size_t loaded_ahead_bytes_max = 1024;
 }
 /// Up to so many are copied without a call, by instructions that do nothing else.
 constexpr std::size_t inline_payload_bytes = 32;
-
-std::uint8_t class_byte(FrameClass frame_class) { return static_cast<std::uint8_t>(frame_class); }
 
 }  // namespace
 
@@ -133,11 +132,12 @@ bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
   const bool sent = endpoint.try_send_apart(
       kind, class_byte(FrameClass::eager), Sequencing::ordered, wire::eager_overhead, bytes,
       phase_of(buffer, 0, bytes),
-      [&](std::byte * body, std::byte * payload) __attribute__((always_inline)) {
-        const wire::MatchHeader header = header_for(envelope, bytes);
-        pack_frame(endpoint, buffer, 0, payload, bytes);
-        wire::put(body, header);
-      });
+      [&endpoint, &buffer, &envelope, bytes ](std::byte * body, std::byte * payload)
+          __attribute__((always_inline)) {
+            const wire::MatchHeader header = header_for(envelope, bytes);
+            pack_frame(endpoint, buffer, 0, payload, bytes);
+            wire::put(body, header);
+          });
   if (sent) note_sent(endpoint, kind, bytes, bytes, bytes, SendProtocol::eager);
   return sent;
 }
@@ -152,7 +152,6 @@ bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelop
   Endpoint& endpoint = *known;
   const auto bytes = static_cast<std::size_t>(bytes_of(buffer));
   const ChannelKind kind = endpoint.select(bytes);
-  if (!transport::carries_frames(kind)) return false;
   if (bytes + wire::eager_overhead > endpoint.frame_bytes_max(kind)) return false;
   if (bytes > inline_payload_bytes) {
     if (bytes <= loaded_ahead_bytes_max && buffer.type->is_dense())

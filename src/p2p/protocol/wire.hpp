@@ -84,6 +84,9 @@ enum class FrameClass : std::uint8_t {
   refused = 13,
   active = 14,
 };
+constexpr std::uint8_t class_byte(FrameClass frame_class) {
+  return static_cast<std::uint8_t>(frame_class);
+}
 
 enum class Offer : std::uint16_t {
   frames = 0,
@@ -244,7 +247,7 @@ struct EagerArrival {
 [[gnu::always_inline]] inline std::optional<EagerArrival> parse_eager(transport::FrameView body) {
   const std::optional<MatchHeader> match = take<MatchHeader>(body.head);
   const std::span<const std::byte> payload = payload_of(body);
-  if (!match || payload.size() != match->payload_bytes || match->source < 0 || match->tag < 0)
+  if (!match || payload.size() != match->payload_bytes || (match->source | match->tag) < 0)
     return std::nullopt;
   return EagerArrival{*match, payload};
 }
@@ -264,7 +267,7 @@ inline std::optional<Arrival> parse_arrival(FrameClass frame_class, transport::F
       frame_class == FrameClass::stream ? take_stream(body.head) : take_rendezvous(body.head);
   const std::span<const std::byte> payload = payload_of(body);
   if (!rendezvous || rendezvous->total < match->payload_bytes ||
-      payload.size() != match->payload_bytes || match->source < 0 || match->tag < 0)
+      payload.size() != match->payload_bytes || (match->source | match->tag) < 0)
     return std::nullopt;
   return Arrival{frame_class, *match, *rendezvous, payload};
 }

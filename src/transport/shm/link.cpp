@@ -62,21 +62,26 @@ FrameRoom ShmLink::reserve_in_ring(std::size_t head_bytes, std::size_t payload_b
 }
 
 std::byte* ShmLink::reserve(ChannelKind kind, std::size_t bytes) {
-  if (kind == ChannelKind::ring) return reserve_in_ring(bytes, 0, 0).head;
-  claimed_ = claim_slot();
-  claimed_bytes_ = bytes;
-  return claimed_ == nullptr ? nullptr : claimed_->frame;
+  return (kind == ChannelKind::ring ? reserve_in_ring(bytes, 0, 0) : reserve_in_queue(bytes, 0))
+      .head;
 }
 
 FrameRoom ShmLink::reserve_apart(ChannelKind kind, std::size_t head_bytes,
                                  std::size_t payload_bytes, std::size_t phase) {
   if (kind != ChannelKind::ring) [[unlikely]]
-    return Link::reserve_apart(kind, head_bytes, payload_bytes, phase);
+    return reserve_in_queue(head_bytes, payload_bytes);
   const std::size_t frame_bytes = head_bytes + payload_bytes;
   if (frame_bytes <= line_frame_bytes)
     if (std::byte* const frame = outgoing_->try_reserve_in_line(frame_bytes)) [[likely]]
       return {frame, frame + head_bytes};
   return reserve_in_ring(head_bytes, payload_bytes, phase);
+}
+
+FrameRoom ShmLink::reserve_in_queue(std::size_t head_bytes, std::size_t payload_bytes) {
+  claimed_ = claim_slot();
+  if (claimed_ == nullptr) return {};
+  claimed_bytes_ = head_bytes + payload_bytes;
+  return {claimed_->frame, claimed_->frame + head_bytes};
 }
 
 /// Asks for a long area now and then, until there is one. A question that finds no room now is

@@ -89,9 +89,10 @@ constexpr std::size_t bytes(std::uint64_t control) {
 }
 /// In bytes.
 constexpr std::size_t head(std::uint64_t control) { return ((control >> 53) & 7) * 8; }
-/// All of the frame, of type data, lies in the line.
+/// It is of type data, and all of it lies in the line.
 constexpr bool is_in_line(std::uint64_t control) {
-  return ((control >> 32) & 0xffffff) <= line_frame_bytes;
+  static_assert(FrameType::data == FrameType{0});
+  return (control >> 32) <= line_frame_bytes;
 }
 constexpr FrameType type(std::uint64_t control) {
   return static_cast<FrameType>((control >> 56) & 0xf);
@@ -165,12 +166,14 @@ class RingSender {
   /// caches.
   [[nodiscard]] bool is_reserved_past_cache() const { return is_reserved_past_cache_; }
   [[nodiscard]] RoomWanted& room() const { return header_->room; }
+  /// What the receiver does not wait for is done last.
   void commit() {
+    if (is_named_late_) [[unlikely]]
+      name_cell();
+    line().control.store(reserved_ | ring_control::stamp_of(position_), std::memory_order_release);
+    ends_[position_ & (shape_.line_count - 1)] = reserved_ends_;
     bulk_.area.set_tail(reserved_ends_.in_bulk);
     long_.area.set_tail(reserved_ends_.in_long);
-    ends_[position_ & (shape_.line_count - 1)] = reserved_ends_;
-    if (is_named_late_) name_cell();
-    line().control.store(reserved_ | ring_control::stamp_of(position_), std::memory_order_release);
     ++position_;
     ++in_a_row_;
   }
@@ -397,9 +400,13 @@ class RingReceiver {
     const RingLine& line = front_line();
     const std::uint64_t control = line.control.load(std::memory_order_acquire);
     if (!is_front(control)) return {};
-    *type = ring_control::type(control);
-    if (*type >= FrameType::long_data || !ring_control::is_in_line(control))
-      return look_apart(type, payload, line, control);
+    if (!ring_control::is_in_line(control)) {
+      FrameType apart;  // whose address is known elsewhere: so what TYPE says can be in a register
+      const std::span<const std::byte> head = look_apart(&apart, payload, line, control);
+      *type = apart;
+      return head;
+    }
+    *type = FrameType::data;
     *payload = {};
     front_area_ = nullptr;
     return {line.frame, ring_control::bytes(control)};
@@ -425,13 +432,16 @@ class RingReceiver {
     if (said.load(std::memory_order_relaxed) != word) said.store(word, std::memory_order_relaxed);
   }
   /// Whether room was published to the sender since the last call.
-  bool take_published() { return std::exchange(has_published_, false); }
+  bool take_published() {
+    if (!has_published_) return false;
+    has_published_ = false;
+    return true;
+  }
   /// Frees the frame that front() has just given.
   void pop() {
-    const bool is_much_used = front_area_ != nullptr && free_front_area();
+    if (front_area_ != nullptr) return pop_apart();
     ++position_;
-    // Often enough that a sender never waits for long, rarely enough that the word stays ours.
-    if (position_ >= publish_at_ || is_much_used) publish();
+    if (is_due()) publish();
   }
 
  private:
@@ -440,6 +450,14 @@ class RingReceiver {
   }
   [[nodiscard]] bool is_front(std::uint64_t control) const {
     return ring_control::stamp(control) == static_cast<std::uint32_t>(position_ + 1);
+  }
+  /// Often enough that a sender never waits for long, rarely enough that the word stays ours.
+  [[nodiscard]] bool is_due() const { return position_ >= publish_at_; }
+  /// pop() of a frame that is not in its line.
+  [[gnu::noinline]] void pop_apart() {
+    const bool is_much_used = free_front_area();
+    ++position_;
+    if (is_due() || is_much_used) publish();
   }
   /// Of the front frame, which is not in its line. Whether the sender is to know how much is free.
   bool free_front_area() {
@@ -452,13 +470,14 @@ class RingReceiver {
     }
     return used_since_publish_ >= shape_.bulk_bytes / 4;
   }
-  /// front() of a frame that is not in its LINE alone. TYPE becomes data if it says where it is.
+  /// front() of a frame that is not in its LINE alone. TYPE is data if it says where it is.
   [[gnu::noinline]] std::span<const std::byte> look_apart(FrameType* type,
                                                           std::span<const std::byte>* payload,
                                                           const RingLine& line,
                                                           std::uint64_t control) {
     const std::size_t bytes = ring_control::bytes(control);
     const std::size_t phase = ring_control::phase(control);
+    *type = ring_control::type(control);
     if (*type < FrameType::long_data) {
       *payload = look_into(bulk_, bytes, phase);
     } else {
@@ -488,7 +507,7 @@ class RingReceiver {
     front_end_ = start + base::round_to_lines(whole_bytes);
     return {area.at(start) + phase, bytes};
   }
-  void publish() {
+  [[gnu::noinline]] void publish() {
     header_->consumed.store(position_, std::memory_order_release);
     published_ = position_;
     publish_at_ = position_ + shape_.line_count / 4;
