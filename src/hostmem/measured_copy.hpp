@@ -163,43 +163,48 @@ class CopyChoice {
 };
 static_assert(sizeof(CopyChoice) <= 24);
 
+/// When the lines of a source come.
+enum class SourceLines : std::uint8_t { as_copied, prefetched };
+
 class MeasuredCopy {
  public:
   explicit MeasuredCopy(CopyEnds ends) { choices_.fill(CopyChoice(ends)); }
 
-  [[gnu::always_inline]] void operator()(std::byte* to, const std::byte* from, std::size_t bytes) {
+  [[gnu::always_inline]] void operator()(std::byte* to, const std::byte* from, std::size_t bytes,
+                                         SourceLines lines = SourceLines::as_copied) {
     if (bytes < base::long_copy_bytes) {
       base::copy_bytes(to, from, bytes);
     } else {
-      copy_measured(to, from, bytes);
+      copy_measured(to, from, bytes, lines);
     }
   }
 
  private:
   static constexpr std::array<std::size_t, 2> longer_bytes = {4096, 8192};
 
-  void copy_measured(std::byte* to, const std::byte* from, std::size_t bytes) {
+  void copy_measured(std::byte* to, const std::byte* from, std::size_t bytes, SourceLines lines) {
     CopyChoice& choice = choices_[kind_of(to, from, bytes)];
     const CopyChoice::Next next = choice.next();
     if (next.is_measured) [[unlikely]] {
-      copy_and_measure(choice, next.way, {to, from, bytes});
+      copy_and_measure(choice, next.way, {to, from, bytes, lines});
     } else {
-      copy(next.way, to, from, bytes);
+      copy(next.way, lines, to, from, bytes);
     }
   }
   struct Run {
     std::byte* to;
     const std::byte* from;
     std::size_t bytes;
+    SourceLines lines;
   };
   [[gnu::noinline]] static void copy_and_measure(CopyChoice& choice, CopyWay way, const Run& run) {
     const std::size_t measured = CopyChoice::measured_bytes_of(run.bytes);
     if (choice.wants_place()) choice.note_place(is_in_no_cache(run.to + measured / 2));
     const std::uint64_t began_ns = platform::monotonic_ns();
-    copy(way, run.to, run.from, measured);
+    copy(way, run.lines, run.to, run.from, measured);
     choice.took(run.bytes, platform::monotonic_ns() - began_ns);
     if (measured < run.bytes)
-      copy(choice.best(), run.to + measured, run.from + measured, run.bytes - measured);
+      copy(choice.best(), run.lines, run.to + measured, run.from + measured, run.bytes - measured);
   }
   /// Runs of one kind are alike.
   static std::size_t kind_of(const std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -209,17 +214,16 @@ class MeasuredCopy {
         std::size_t{bytes >= longer_bytes[0]} + std::size_t{bytes >= longer_bytes[1]};
     return 2 * length + (difference % base::cache_line_bytes == 0 ? 1 : 0);
   }
-  static void copy(CopyWay way, std::byte* to, const std::byte* from, std::size_t bytes) {
+  static void copy(CopyWay way, SourceLines lines, std::byte* to, const std::byte* from,
+                   std::size_t bytes) {
     switch (way) {
       case CopyWay::vector:
-        base::copy_long(to, from, bytes);
-        return;
+        return lines == SourceLines::prefetched ? base::copy_prefetching(to, from, bytes)
+                                                : base::copy_long(to, from, bytes);
       case CopyWay::string:
-        base::copy_string(to, from, bytes);
-        return;
+        return base::copy_string(to, from, bytes);
       case CopyWay::past_cache:
-        base::copy_past_cache(to, from, bytes);
-        return;
+        return base::copy_past_cache(to, from, bytes);
     }
   }
 

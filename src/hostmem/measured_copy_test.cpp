@@ -218,7 +218,8 @@ TEST(MeasuredCopy, CopiesRunsOfAnyLengthAndPlace) {
       const std::size_t bytes = static_cast<std::size_t>(i) * 61 + 1;
       const std::size_t shift = static_cast<std::size_t>(i % 80);
       std::fill(to.begin(), to.end(), std::byte{});
-      copy(to.data() + shift, from.data() + i % 3, bytes);
+      copy(to.data() + shift, from.data() + i % 3, bytes,
+           i % 2 == 0 ? SourceLines::as_copied : SourceLines::prefetched);
       ASSERT_TRUE(std::equal(to.begin() + static_cast<std::ptrdiff_t>(shift),
                              to.begin() + static_cast<std::ptrdiff_t>(shift + bytes),
                              from.begin() + i % 3))

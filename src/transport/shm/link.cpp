@@ -10,6 +10,7 @@
 namespace hawser::transport::shm {
 
 using hostmem::OneCopyChoice;
+using hostmem::SourceLines;
 
 namespace {
 
@@ -112,8 +113,15 @@ void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes,
     if (is_for_memory(to, bytes, message_bytes)) return base::copy_past_cache(to, from, bytes);
     const bool is_cell = incoming_ring_ && incoming_ring_->is_front_in_cell();
     hostmem::MeasuredCopy& copy = is_cell ? copy_out_of_cell_ : copy_out_;
-    copy(to, from, bytes);
+    copy(to, from, bytes, is_prefetched(bytes) ? SourceLines::prefetched : SourceLines::as_copied);
   });
+}
+
+/// Not of short frames that come in a row: to ask for their lines takes about as long as to copy
+/// them.
+bool ShmLink::is_prefetched(std::size_t bytes) const {
+  constexpr std::size_t always_from_bytes = 16 << 10;
+  return bytes >= always_from_bytes || (outgoing_ && outgoing_->is_answered());
 }
 
 /// Whether a part of a message is to be stored past the caches.

@@ -154,6 +154,7 @@ class ShmLink final : public Link {
   [[gnu::noinline]] FrameRoom reserve_in_ring(std::size_t head_bytes, std::size_t payload_bytes,
                                               std::size_t phase);
   [[gnu::noinline]] FrameRoom reserve_in_queue(std::size_t head_bytes, std::size_t payload_bytes);
+  [[nodiscard]] bool is_prefetched(std::size_t bytes) const;
   [[nodiscard]] bool is_for_memory(const std::byte* to, std::size_t bytes,
                                    std::uint64_t message_bytes);
   void count_longer_frame(std::size_t bytes);

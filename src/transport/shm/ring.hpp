@@ -178,7 +178,12 @@ class RingSender {
     ++in_a_row_;
   }
   /// The receiver has sent something: it may be waiting for our next frame.
-  void note_answer() { in_a_row_ = 0; }
+  void note_answer() {
+    is_answer_ = in_a_row_ > 0;
+    in_a_row_ = 0;
+  }
+  /// What it has sent last came after something of ours, and is not one of a row.
+  [[nodiscard]] bool is_answered() const { return is_answer_ || in_a_row_ > 0; }
   /// What the receiver says about long messages that cross.
   [[nodiscard]] std::uint32_t one_copy_word() const {
     return header_->one_copy_word.load(std::memory_order_relaxed);
@@ -355,6 +360,7 @@ class RingSender {
   std::uint64_t position_ = 0;  // of the next line
   std::uint64_t consumed_ = 0;  // as last seen
   std::uint32_t in_a_row_ = 0;  // frames since the last answer
+  bool is_answer_ = false;      // so it was, when it came
   std::uint64_t reserved_ = 0;  // control word of the reserved frame, but its stamp
   CellName reserved_cell_ = 0;  // of cell_data,
   bool is_named_late_ = false;  // which commit() is to name

@@ -373,6 +373,19 @@ struct Exchange {
   Ring back{{16, 32768, 65536}, there.receivers_cells, there.senders_cells};
 };
 
+TEST(Ring, ItsSenderKnowsWhetherTheReceiverAnswers) {
+  Ring ring({16, 32768, 65536});
+  EXPECT_FALSE(ring.sender.is_answered());
+  pass(ring, 8);
+  EXPECT_TRUE(ring.sender.is_answered()) << "whatever comes is an answer";
+  ring.sender.note_answer();
+  EXPECT_TRUE(ring.sender.is_answered()) << "that was one";
+  ring.sender.note_answer();
+  EXPECT_FALSE(ring.sender.is_answered()) << "the second in a row";
+  pass(ring, 8);
+  EXPECT_TRUE(ring.sender.is_answered());
+}
+
 TEST(Ring, LongFramesGoToAndFroInCells) {
   Exchange exchange;
   EXPECT_FALSE(exchange.lies_in_cell(exchange.back, long_frame_bytes)) << "there has none";
