@@ -3,6 +3,7 @@
 
 #include "base/cache_line.hpp"
 #include "p2p/protocol/channel_backend.hpp"
+#include "p2p/protocol/pieces.hpp"
 #include "platform/prefetch.hpp"
 
 namespace hawser::p2p {
@@ -234,7 +235,8 @@ void ChannelBackend::strike_out(SendRequest& request) {
 bool ChannelBackend::start_stream(SendRequest& request, ChannelKind kind) {
   Endpoint& endpoint = *request.endpoint;
   const std::size_t payload =
-      std::min(fragment_bytes, endpoint.frame_bytes_max(kind) - wire::stream_overhead);
+      piece_of(request.total,
+               std::min(fragment_bytes, endpoint.frame_bytes_max(kind) - wire::stream_overhead));
   const std::uint64_t token = enlist(request);
   const bool sent = endpoint.try_send_apart(
       kind, class_byte(FrameClass::stream), Sequencing::ordered, wire::stream_overhead, payload,
@@ -366,8 +368,9 @@ bool ChannelBackend::push_fragment(SendRequest& request) {
   Endpoint& endpoint = *request.endpoint;
   const ChannelKind kind = endpoint.bulk_channel();
   const std::size_t overhead = request.is_stream ? wire::stream_data_overhead : wire::data_overhead;
-  const std::size_t bytes = std::min({endpoint.frame_bytes_max(kind) - overhead, fragment_bytes,
-                                      static_cast<std::size_t>(request.end - request.offset)});
+  const std::size_t bytes =
+      piece_of(request.end - request.offset,
+               std::min(fragment_bytes, endpoint.frame_bytes_max(kind) - overhead));
   const auto fill = [&](std::byte* payload) {
     if (request.copy) {
       base::copy_bytes(payload, request.copy.get() + request.offset, bytes);
