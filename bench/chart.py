@@ -45,9 +45,9 @@ def line(x1, y1, x2, y2, colour=GRID):
 
 def size_label(size):
     for unit, power in (("M", 20), ("K", 10)):
-        if size >= 1 << power:
+        if size > 0 and size % (1 << power) == 0:
             return f"{size >> power}{unit}"
-    return str(size)
+    return f"{size:,}"
 
 
 def decades(values):

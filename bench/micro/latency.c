@@ -22,7 +22,7 @@ void run_latency(int argc, char** argv) {
   const double batch_seconds = 0.01;
   Places places = make_places((size_t)bytes_max, has_argument(argc, argv, "fresh"));
   Line* line = line_if_named(argc, argv);
-  for (int bytes = 0; bytes <= bytes_max; bytes = bytes == 0 ? 1 : 2 * bytes) {
+  for (int bytes = 0; bytes <= bytes_max; bytes = next_length(bytes)) {
     one_way(&places, bytes, trial, rank); /* pages, channels */
     const long rounds = repetitions(batch_seconds, 2 * one_way(&places, bytes, trial, rank),
                                     rounds_min, rounds_max);

@@ -36,6 +36,17 @@ static inline void require_ranks(int wanted) {
   if (world_size() != wanted) give_up(sentence);
 }
 
+/* The length of message that is measured after BYTES: powers of two, and some that are none, as
+ * programs have; what is slow for those alone would else be seen by nobody. */
+static inline int next_length(int bytes) {
+  const int others[] = {100, 1500, 10000, 40000, 100000, 1000000};
+  int next = 1;
+  while (next <= bytes) next *= 2;
+  for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
+    if (others[i] > bytes && others[i] < next) next = others[i];
+  return next;
+}
+
 /* So many repetitions of what takes SECONDS that a batch takes about BATCH_SECONDS; the same on all
  * ranks. */
 static inline long repetitions(double batch_seconds, double seconds, long least, long most) {

@@ -145,7 +145,7 @@ void run_raw_tcp(int argc, char** argv) {
   Line* line = line_if_named(argc, argv);
   char* memory = allocate(bytes_max);
   memset(memory, 1, bytes_max);
-  for (size_t bytes = 1; bytes <= bytes_max; bytes *= 2) {
+  for (size_t bytes = 1; bytes <= bytes_max; bytes = (size_t)next_length((int)bytes)) {
     if (!only_stream) print_latency(connection, memory, bytes, rank, line);
     if (!only_latency) print_bandwidth(connection, memory, bytes, rank, line);
   }

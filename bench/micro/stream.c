@@ -58,7 +58,7 @@ void run_stream(int argc, char** argv) {
   const bool both = has_argument(argc, argv, "both"), fresh = has_argument(argc, argv, "fresh");
   Line* line = line_if_named(argc, argv);
   Places from = make_places((size_t)bytes_max, fresh), to = make_places((size_t)bytes_max, fresh);
-  for (int bytes = 1; bytes <= bytes_max; bytes *= 2) {
+  for (int bytes = 1; bytes <= bytes_max; bytes = next_length(bytes)) {
     per_message(&from, &to, bytes, 1, rank, both);
     const double once = window * per_message(&from, &to, bytes, 2, rank, both);
     const long windows = repetitions(batch_seconds, once, windows_min, windows_max);
