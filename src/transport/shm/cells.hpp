@@ -14,6 +14,7 @@
 // Nothing that the peer says is trusted: a cell that there is not, or that we have, is refused.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -75,13 +76,13 @@ class Cells {
     CellName name;  // as the frame says it
     Home home;
   };
-  /// One goes to the peer, with the frame of BYTES that is written into it. What long frames have
-  /// brought since we passed one last goes back with such frames in the order in which it came: a
-  /// long message lies in a row then, and the processor that reads it fetches ahead. Else it is the
-  /// one that came last.
+  /// One goes to the peer, with the frame of BYTES that is written into it: of those that came
+  /// since we passed one last, one that brought as much, whose lines we have read. If several did,
+  /// it is for a long frame the one that came first: a long message lies in a row then, and the
+  /// processor that reads it fetches ahead. For a short frame it is the one that came last, as
+  /// where none did.
   Passed pass(std::size_t bytes) {
-    const bool is_in_row = row_ > 0 && bytes >= long_cell_frame_bytes;
-    const Cell cell = is_in_row ? next_of_row() : last();
+    const Cell cell = is_last_best(bytes) ? take_last() : take_from_row(bytes);
     Pool& pool = pool_of(cell.home);
     pool.is_held[cell.number] = false;
     return {pool.at(cell.number), (cell.home == Home::theirs ? receivers_bit : 0) | cell.number,
@@ -103,20 +104,20 @@ class Cells {
     const Cell cell = cell_of(name);
     Pool& pool = pool_of(cell.home);
     if (!pool.is_open) return;
-    take(pool, cell);
-    if (bytes < long_cell_frame_bytes) {
-      row_ = 0;
-    } else {
-      row_ = std::exchange(is_row_under_way_, false) ? 1 : row_ + 1;
-    }
+    take(pool, {cell.home, cell.number, static_cast<std::uint32_t>(bytes)});
+    row_ = std::exchange(is_row_under_way_, false) ? 1 : row_ + 1;
   }
 
  private:
   static constexpr CellName receivers_bit = 1U << 31;
 
+  /// The most cells that are looked at for a frame.
+  static constexpr std::size_t looks_max = 16;
+
   struct Cell {
     Home home;
     std::uint32_t number;
+    std::uint32_t bytes = 0;  // that it brought
   };
   struct Pool {
     std::byte* memory = nullptr;
@@ -134,19 +135,34 @@ class Cells {
     return {(name & receivers_bit) != 0 ? Home::ours : Home::theirs, name & ~receivers_bit};
   }
   Pool& pool_of(Home home) { return pools_[place(home)]; }
-  Cell last() {
+  static bool fits(const Cell& cell, std::size_t bytes) {
+    return cell.bytes >= bytes && cell.bytes < 2 * bytes;
+  }
+  /// Whether a look at the one that came last tells so.
+  [[nodiscard]] bool is_last_best(std::size_t bytes) const {
+    return row_ <= 1 || (bytes < long_cell_frame_bytes && fits(held_.back(), bytes));
+  }
+  Cell take_last() {
     const Cell cell = held_.back();
     held_.pop_back();
-    row_ = 0;
-    return cell;
-  }
-  [[gnu::noinline]] Cell next_of_row() {
-    const auto next = held_.end() - static_cast<std::ptrdiff_t>(row_);
-    const Cell cell = *next;
-    held_.erase(next);
-    --row_;
+    row_ -= std::min<std::size_t>(row_, 1);
     is_row_under_way_ = true;
     return cell;
+  }
+  /// Of more than one that came since we passed one, that for a frame of BYTES.
+  [[gnu::noinline]] Cell take_from_row(std::size_t bytes) {
+    const bool is_long = bytes >= long_cell_frame_bytes;
+    std::size_t best = held_.size() - 1, least = ~std::size_t{0};
+    for (std::size_t looks = 0; looks < std::min(row_, looks_max); ++looks) {
+      const std::size_t at = is_long ? held_.size() - row_ + looks : held_.size() - 1 - looks;
+      if (held_[at].bytes < bytes || held_[at].bytes >= least) continue;
+      best = at;
+      least = held_[at].bytes;
+      if (fits(held_[at], bytes)) break;
+    }
+    std::rotate(held_.begin() + static_cast<std::ptrdiff_t>(best),
+                held_.begin() + static_cast<std::ptrdiff_t>(best) + 1, held_.end());
+    return take_last();
   }
   void take(Pool& pool, Cell cell) {
     pool.is_held[cell.number] = true;
@@ -155,8 +171,8 @@ class Cells {
 
   std::array<Pool, 2> pools_;
   std::vector<Cell> held_;  // the one that came last at the end
-  std::size_t row_ = 0;     // of them, at the end: what came by long frames, one after the other
-  bool is_row_under_way_ = false;  // its first ones have been passed
+  std::size_t row_ = 0;  // of them, at the end: what came since we passed one, one after the other
+  bool is_row_under_way_ = false;  // some of those have been passed
 };
 
 }  // namespace hawser::transport::shm

@@ -67,6 +67,36 @@ TEST(Cells, AfterThatTheOneThatCameLastIsPassedFirst) {
   EXPECT_FALSE(pair.b.has_any());
 }
 
+// Else what one has written last would be written by it again, and cross twice.
+TEST(Cells, AFrameGoesBackInTheCellThatBroughtAsMuch) {
+  constexpr std::size_t lengths[][3] = {{20000, 4000, 100},  {100, 20000, 4000},
+                                        {4000, 100, 20000},  {32768, 20000, 12288},
+                                        {12288, 11000, 700}, {20000, 100, 20000}};
+  for (const auto& [first, second, third] : lengths) {
+    Pair pair(5);
+    const std::byte* cells[3] = {};
+    for (int i = 0; i < 4; ++i) {
+      Cells& from = i % 2 == 0 ? pair.a : pair.b;
+      Cells& to = i % 2 == 0 ? pair.b : pair.a;
+      for (int k = 0; const std::size_t bytes : {first, second, third}) {
+        const std::byte* const cell = Pair::pass(from, to, bytes);
+        EXPECT_TRUE(i == 0 || cell == cells[k]) << bytes;
+        cells[k++] = cell;
+      }
+    }
+  }
+}
+
+TEST(Cells, AShortFrameBeforeALongMessageDoesNotChangeItsOrder) {
+  Pair pair(4);
+  const std::byte* const first = Pair::pass(pair.a, pair.b);
+  const std::byte* const second = Pair::pass(pair.a, pair.b);
+  const std::byte* const third = Pair::pass(pair.a, pair.b);
+  EXPECT_EQ(Pair::pass(pair.b, pair.a, 100), third);
+  EXPECT_EQ(Pair::pass(pair.b, pair.a), first);
+  EXPECT_EQ(Pair::pass(pair.b, pair.a), second);
+}
+
 TEST(Cells, WhereFramesGoOneWayAllAreSoonAtItsEnd) {
   Pair pair(5);
   for (int i = 0; i < 5; ++i) {
