@@ -30,7 +30,7 @@ Result<void> ActiveMessages::post(const Identity& peer, ActiveClass message_clas
 
 void ActiveMessages::send_part(channel::Endpoint& to, const wire::ActiveHeader& header,
                                std::span<const std::byte> payload) {
-  to.send(static_cast<std::uint8_t>(wire::FrameClass::active),
+  to.send(wire::class_byte(wire::FrameClass::active),
           sizeof(channel::FramePrefix) + sizeof(header) + payload.size(),
           [&](std::byte* body) { std::ranges::copy(payload, wire::put(body, header)); });
 }

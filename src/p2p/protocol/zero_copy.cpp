@@ -76,7 +76,7 @@ void ChannelBackend::clear_to_cross(const Transfer& transfer, const Clearance& c
   const wire::ClearToCross clear{transfer.receive->peer_token, transfer.token, transfer.offset,
                                  transfer.link->rail_number, 0};
   const std::span<const std::byte> words = clearance.bytes();
-  transfer.peer->send(static_cast<std::uint8_t>(FrameClass::clear_to_cross),
+  transfer.peer->send(wire::class_byte(FrameClass::clear_to_cross),
                       sizeof(channel::FramePrefix) + sizeof(clear) + words.size(),
                       [&](std::byte* body) { std::ranges::copy(words, wire::put(body, clear)); });
   endpoints_.note_waiting(*transfer.peer);

@@ -135,10 +135,11 @@ class Cells {
     return {(name & receivers_bit) != 0 ? Home::ours : Home::theirs, name & ~receivers_bit};
   }
   Pool& pool_of(Home home) { return pools_[place(home)]; }
+  /// It brought as much, and not much more: no other one would do better.
   static bool fits(const Cell& cell, std::size_t bytes) {
     return cell.bytes >= bytes && cell.bytes < 2 * bytes;
   }
-  /// Whether a look at the one that came last tells so.
+  /// Whether it is clear without a search that the one that came last is for a frame of BYTES.
   [[nodiscard]] bool is_last_best(std::size_t bytes) const {
     return row_ <= 1 || (bytes < long_cell_frame_bytes && fits(held_.back(), bytes));
   }
