@@ -45,6 +45,8 @@
 //            must wait for that (may_begin()); steps_kept, middle_steps, bulk_steps and long_steps
 //            say how far members may run ahead: where ranks share cores, as many calls then cost
 //            one turn of the scheduler.
+// Forward:   in a step in which each waits for those before it, as in a scan, nobody is counted
+//            either: the first ones may run ahead.
 // Exchange:  a step in which both of two members show something, and wait for each other. Each
 //            writes where it read in the last exchange: nobody but it may be reading there, it need
 //            not wait for a place, and a cache line that both use crosses once a step, not twice.
@@ -215,7 +217,7 @@ class Board {
   }
 
   // A step in which one member shows something, and all know which one. The others expect as many
-  // BYTES; if that is an error, they learn it with the data.
+  // BYTES, or few; if that is an error, they learn it with the data.
   /// That member's, after begin(), when its data is written.
   void show() {
     publish_own();
@@ -230,11 +232,15 @@ class Board {
     if (bytes > uncounted_bytes_max) return !shape_.counted || count_arrival();
     return is_to_wake_now();
   }
-  /// Once the one has arrived, and shows BYTES: true if the others are to be woken now.
+  /// Once the one has arrived, and shows BYTES, more than was expected perhaps: true if the others
+  /// are to be woken now.
   bool settle(std::size_t bytes) {
-    if (is_counted(bytes) == is_counted(bytes_)) [[likely]]
+    const bool is_long = bytes > uncounted_bytes_max;
+    if (is_long == (bytes_ > uncounted_bytes_max)) [[likely]]
       return false;
-    if (is_counted(bytes)) return count_arrival();
+    bytes_ = bytes;
+    if (is_long) return !shape_.counted || count_arrival();
+    if (!shape_.counted) return false;
     --counted_uses_[step_ % steps_kept];
     counts_[step_ % steps_kept].arrivals.fetch_sub(1, std::memory_order_relaxed);
     return false;
@@ -272,6 +278,14 @@ class Board {
    private:
     std::atomic<std::uint32_t>* const awaited_;
   };
+
+  // A step in which each member waits for all before it.
+  /// This member's, after begin(), when its data is written. Wakes those behind it.
+  void show_forward() {
+    publish_own();
+    waker_.wake_all(std::span(words_).subspan(me_));
+    if (is_to_wake_now()) wake_others();
+  }
 
   /// Before this member waits for long, and once it has arrived at a step in which it does not
   /// wait: wakes those who may wait for it to have come as far as it has.

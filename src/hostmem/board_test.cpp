@@ -92,10 +92,22 @@ bool is_filled(const std::byte* place, std::uint64_t step, std::uint32_t member,
 
 /// A row of steps that all members take alike, by a seed.
 struct StepPlan {
-  enum class Kind : std::uint8_t { all_look, exchange, one_shows, one_looks, last_works };
+  enum class Kind : std::uint8_t {
+    all_look,
+    exchange,
+    one_shows,
+    one_looks,
+    each_looks_back,
+    last_works
+  };
   Kind kind;
-  std::size_t bytes;
+  std::size_t bytes;  // that a member shows; some show fewer if it is ragged
   std::uint32_t one;
+  bool is_ragged;
+
+  [[nodiscard]] std::size_t bytes_of(std::uint32_t member) const {
+    return is_ragged && member % 2 == 1 ? bytes / 16 : bytes;
+  }
 };
 std::vector<StepPlan> make_plan(const BoardShape& shape, unsigned seed, int steps) {
   std::mt19937 random(seed);
@@ -104,8 +116,12 @@ std::vector<StepPlan> make_plan(const BoardShape& shape, unsigned seed, int step
     const std::array<std::size_t, 4> longest = {cell_payload_bytes, middle_bytes, shape.bulk_bytes,
                                                 std::max(shape.bulk_bytes, shape.long_bytes)};
     const std::size_t most = longest[random() % longest.size()];
-    plan.push_back({static_cast<StepPlan::Kind>(random() % (shape.counted ? 5 : 4)),
-                    random() % (most + 1), static_cast<std::uint32_t>(random() % shape.members)});
+    const auto kind = static_cast<StepPlan::Kind>(random() % (shape.counted ? 6 : 5));
+    const bool may_be_ragged =
+        kind == StepPlan::Kind::all_look || kind == StepPlan::Kind::one_looks;
+    plan.push_back({kind, random() % (most + 1),
+                    static_cast<std::uint32_t>(random() % shape.members),
+                    may_be_ragged && random() % 2 == 0});
   }
   return plan;
 }
@@ -115,8 +131,9 @@ bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint
   using Kind = StepPlan::Kind;
   Board& board = member.board;
   const auto right = [&](std::uint32_t other) {
-    return board.bytes_of(other) == plan.bytes &&
-           is_filled(board.place(other, plan.bytes), board.step(), other, plan.bytes);
+    const std::size_t bytes = plan.bytes_of(other);
+    return board.bytes_of(other) == bytes &&
+           is_filled(board.place(other, bytes), board.step(), other, bytes);
   };
   if (plan.kind == Kind::one_shows && me != plan.one) {
     // Now and then what is shown is not what was expected.
@@ -126,9 +143,10 @@ bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint
     return right(plan.one);
   }
   const bool is_exchange = plan.kind == Kind::exchange && board.is_exchange(plan.bytes);
-  std::byte* place = is_exchange ? member.begin_exchange(plan.bytes) : member.begin(plan.bytes);
+  const std::size_t bytes = plan.bytes_of(me);
+  std::byte* place = is_exchange ? member.begin_exchange(bytes) : member.begin(bytes);
   const std::uint64_t step = board.step();
-  fill(place, step, me, plan.bytes);
+  fill(place, step, me, bytes);
   if (plan.kind == Kind::one_shows) {
     board.show();
     board.wake_others();
@@ -137,6 +155,7 @@ bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint
   if (plan.kind == Kind::one_looks) {
     if (me != plan.one) {
       board.tell(plan.one);
+      if (plan.is_ragged) board.make_known();
       return true;
     }
     if (board.collect(plan.bytes)) board.wake_others();
@@ -148,6 +167,15 @@ bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint
       all_right &= right(other);
     }
     board.note_collected();
+    return all_right;
+  }
+  if (plan.kind == Kind::each_looks_back) {
+    board.show_forward();
+    bool all_right = true;
+    for (std::uint32_t other = 0; other < me; ++other) {
+      member.await([&] { return board.has_arrived(other); });
+      all_right &= right(other);
+    }
     return all_right;
   }
   const bool last = board.arrive();
@@ -245,6 +273,18 @@ TEST_P(BoardTest, WakesWhoCollectsForTheOneItWaitsForAlone) {
   one.begin(0);
   EXPECT_FALSE(one.arrive());
   EXPECT_FALSE(one.have_all_arrived());
+}
+
+TEST_P(BoardTest, WakesThoseBehindAMemberThatShowsForward) {
+  Room room(GetParam());
+  const std::uint32_t members = GetParam().members;
+  Sleeper first(room.word(0), FencePayer::waker), last(room.word(members - 1), FencePayer::waker);
+  const std::uint32_t first_ticket = first.announce(), last_ticket = last.announce();
+  Board middle = room.board(members / 2);
+  middle.begin(8);
+  middle.show_forward();
+  EXPECT_TRUE(first.is_current(first_ticket)) << "it does not wait for later ones";
+  EXPECT_EQ(last.is_current(last_ticket), members / 2 == members - 1);
 }
 
 TEST_P(BoardTest, LetsTheOneThatShowsRunAheadOfThoseWhoListen) {

@@ -17,6 +17,7 @@ Result<void> shared_bcast(Team&, const BcastArguments&);
 Result<void> shared_gather(Team&, const GatherArguments&);
 Result<void> shared_scatter(Team&, const ScatterArguments&);
 Result<void> shared_allgather(Team&, const AllgatherArguments&);
+Result<void> shared_allgatherv(Team&, const AllgathervArguments&);
 Result<void> shared_alltoall(Team&, const AlltoallArguments&);
 Result<void> shared_reduce(Team&, const ReduceArguments&);
 Result<void> shared_allreduce(Team&, const AllreduceArguments&);

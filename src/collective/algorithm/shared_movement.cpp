@@ -5,6 +5,7 @@
 
 #include "collective/algorithm/buffers.hpp"
 #include "collective/algorithm/shared.hpp"
+#include "collective/algorithm/showing.hpp"
 #include "collective/executor/local_step.hpp"
 
 namespace hawser::collective {
@@ -27,23 +28,6 @@ class Rounds {
   Count most_;
   Count offset_ = 0;
 };
-
-/// Writes the LENGTH bytes of BUFFER from OFFSET on to PLACE, where this member shows them.
-void show(Team& team, const ConstBuffer& buffer, Count offset, std::byte* place, Count length) {
-  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t bytes) {
-    team.copy_in(to, from, bytes);
-  };
-  p2p::pack_by(copy, buffer, offset, place, length);
-}
-
-/// The same where MEMBER alone reads them.
-void show_to(Team& team, int member, const ConstBuffer& buffer, Count offset, std::byte* place,
-             Count length) {
-  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t bytes) {
-    team.copy_to(member, to, from, bytes);
-  };
-  p2p::pack_by(copy, buffer, offset, place, length);
-}
 
 }  // namespace
 
@@ -80,8 +64,9 @@ Result<void> shared_bcast(Team& team, const BcastArguments& a) {
 Result<void> shared_gather(Team& team, const GatherArguments& a) {
   const bool is_root = team.rank() == a.root;
   const Count bytes = is_root ? bytes_of(a.receive) : bytes_of(a.send);
+  Result<void> result;
   if (is_root && !a.in_place)
-    HAWSER_TRY(copy_items(a.send, part(a.receive, a.root * a.receive.count, a.receive.count)));
+    result = copy_items(a.send, part(a.receive, a.root * a.receive.count, a.receive.count));
   for (Rounds round(team, bytes, 1, Flow::one_way); !round.are_over(); round.next()) {
     const Count length = round.length();
     if (!is_root) {
@@ -91,19 +76,22 @@ Result<void> shared_gather(Team& team, const GatherArguments& a) {
     }
     team.begin(0);
     team.collect(size_of(length));
-    for (int member = 0; member < team.size(); ++member)
-      if (member != a.root)
-        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
-                    team.shown_by(member, size_of(length)), length);
+    for (int member = 0; member < team.size(); ++member) {
+      if (member == a.root) continue;
+      team.expect(member, size_of(length), result);
+      p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
+                  team.shown_by(member, size_of(length)), length);
+    }
   }
-  return {};
+  return result;
 }
 
 Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
   const bool is_root = team.rank() == a.root;
   const Count bytes = is_root ? bytes_of(a.send) : bytes_of(a.receive);
+  Result<void> result;
   if (is_root && !a.in_place)
-    HAWSER_TRY(copy_items(part(a.send, a.root * a.send.count, a.send.count), a.receive));
+    result = copy_items(part(a.send, a.root * a.send.count, a.send.count), a.receive);
   for (Rounds round(team, bytes, team.size(), Flow::one_way); !round.are_over(); round.next()) {
     const Count length = round.length();
     const std::size_t shown = size_of(length) * size_of(team.size());
@@ -116,43 +104,76 @@ Result<void> shared_scatter(Team& team, const ScatterArguments& a) {
       team.show();
     } else {
       team.listen_to(a.root, shown);
+      team.expect(a.root, shown, result);
       p2p::unpack(a.receive, round.offset(), team.shown_by(a.root, shown) + length * team.rank(),
                   length);
     }
   }
-  return {};
+  return result;
 }
 
-Result<void> shared_allgather(Team& team, const AllgatherArguments& a) {
-  const Buffer mine = part(a.receive, team.rank() * a.receive.count, a.receive.count);
+namespace {
+
+/// Every member gets the blocks of all others. BLOCK(member): where that one's goes, of at most
+/// LONGEST bytes; each round takes the next bytes of every block, as long as it has any.
+template <class BlockOf>
+Result<void> gather_to_all(Team& team, const ConstBuffer& send, bool in_place, Count longest,
+                           const BlockOf& block) {
+  const int me = team.rank();
+  const Buffer mine = block(me);
   // First what others wait for, and this member's own copy while it waits for them. Longer data
   // would leave the nearest caches meanwhile, where others are about to look for it.
   constexpr Count copied_later_bytes_max = 32 << 10;
-  const bool copies_later = !a.in_place && bytes_of(a.send) == bytes_of(a.receive) &&
-                            bytes_of(a.send) <= copied_later_bytes_max;
-  if (!a.in_place && !copies_later) HAWSER_TRY(copy_items(a.send, mine));
-  const ConstBuffer shown = copies_later ? a.send : to_const(mine);
-  for (Rounds round(team, bytes_of(a.receive), 1, Flow::exchange); !round.are_over();
-       round.next()) {
-    const Count length = round.length();
-    show(team, shown, round.offset(), team.begin_exchange(size_of(length)), length);
+  const bool copies_later =
+      !in_place && bytes_of(send) == bytes_of(mine) && bytes_of(send) <= copied_later_bytes_max;
+  Result<void> result;
+  if (!in_place && !copies_later) result = copy_items(send, mine);
+  const ConstBuffer shown = copies_later ? send : to_const(mine);
+  for (Rounds round(team, longest, 1, Flow::exchange); !round.are_over(); round.next()) {
+    const auto length_of = [&](const Buffer& one) {
+      return std::clamp<Count>(bytes_of(one) - round.offset(), 0, round.length());
+    };
+    const std::size_t step_bytes = size_of(round.length());
+    show(team, shown, round.offset(), team.begin_exchange(step_bytes), length_of(mine));
     team.arrive();
-    if (copies_later && round.offset() == 0) HAWSER_TRY(copy_items(a.send, mine));
+    if (copies_later && round.offset() == 0) result = copy_items(send, mine);
     team.await_all();
-    for (int member = 0; member < team.size(); ++member)
-      if (member != team.rank())
-        p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
-                    team.shown_by(member, size_of(length)), length);
+    team.expect(team.next(), step_bytes, result);
+    for (int member = 0; member < team.size(); ++member) {
+      if (member == me) continue;
+      const Buffer to = block(member);
+      p2p::unpack(to, round.offset(), team.shown_by(member, step_bytes), length_of(to));
+    }
   }
-  return {};
+  return result;
+}
+
+}  // namespace
+
+Result<void> shared_allgather(Team& team, const AllgatherArguments& a) {
+  const auto block = [&](int member) {
+    return part(a.receive, member * a.receive.count, a.receive.count);
+  };
+  return gather_to_all(team, a.send, a.in_place, bytes_of(a.receive), block);
+}
+
+Result<void> shared_allgatherv(Team& team, const AllgathervArguments& a) {
+  const auto block = [&](int member) {
+    return part(a.receive, a.displacements[member], a.counts[member]);
+  };
+  Count longest = 0;
+  for (int member = 0; member < team.size(); ++member)
+    longest = std::max(longest, bytes_of(block(member)));
+  return gather_to_all(team, a.send, a.in_place, longest, block);
 }
 
 Result<void> shared_alltoall(Team& team, const AlltoallArguments& a) {
   const ConstBuffer send = a.in_place ? to_const(a.receive) : a.send;
   const int me = team.rank();
-  if (!a.in_place)
-    HAWSER_TRY(copy_items(part(send, me * send.count, send.count),
-                          part(a.receive, me * a.receive.count, a.receive.count)));
+  Result<void> result = a.in_place
+                            ? Result<void>()
+                            : copy_items(part(send, me * send.count, send.count),
+                                         part(a.receive, me * a.receive.count, a.receive.count));
   const SideBySide blocks(team);
   for (Rounds round(team, bytes_of(a.receive), blocks.count(), Flow::exchange); !round.are_over();
        round.next()) {
@@ -165,12 +186,13 @@ Result<void> shared_alltoall(Team& team, const AlltoallArguments& a) {
                 place + length * blocks.number_for(member), length);
     team.arrive();
     team.await_all();
+    team.expect(team.next(), shown, result);
     for (int member = 0; member < team.size(); ++member)
       if (member != me)
         p2p::unpack(part(a.receive, member * a.receive.count, a.receive.count), round.offset(),
                     team.shown_by(member, shown) + length * blocks.number_for(me), length);
   }
-  return {};
+  return result;
 }
 
 }  // namespace hawser::collective

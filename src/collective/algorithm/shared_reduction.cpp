@@ -69,19 +69,22 @@ void copy_other_shares(const Team& team, const Items& items, Count count, Copy&&
 /// it is quicker than two steps in which each member combines its share.
 Count together_bytes_max(const Team& team) { return team.size() == 2 ? 2048 : 4096; }
 
-/// One step: every member, or the last, combines everything. RECEIVE may be MINE.
+/// One step: every member, or the last, combines everything. RECEIVE may be MINE. RESULT: see
+/// Team::expect(); here and below.
 void allreduce_together(Team& team, const Items& items, const std::byte* mine, std::byte* receive,
-                        Count count) {
+                        Count count, Result<void>& result) {
   const std::size_t bytes = size_of(items.bytes(count));
   const auto shown = [&](int member) { return team.shown_by(member, bytes); };
   team.copy_in(team.begin(bytes), mine, bytes);
   if (!team.has_last()) {
     team.arrive();
     team.await_all();
+    team.expect(team.next(), bytes, result);
     items.combine(shown, team.size(), receive, count);
     return;
   }
   if (team.arrive_perhaps_last()) {
+    for (int member = 0; member < team.size(); ++member) team.expect(member, bytes, result);
     items.combine(shown, team.size(), team.result(bytes), count);
     team.show_result();
   } else {
@@ -95,7 +98,7 @@ void allreduce_together(Team& team, const Items& items, const std::byte* mine, s
 /// PRIVATELY: memory of COUNT items apart from MINE, where the share is made and stays; or null: it
 /// is made where others read it.
 const std::byte* combine_shares(Team& team, const Items& items, const std::byte* mine, Count count,
-                                const Share& share, std::byte* privately) {
+                                const Share& share, std::byte* privately, Result<void>& result) {
   const std::size_t bytes = size_of(items.bytes(count));
   std::byte* const place = team.begin(bytes);
   copy_other_shares(team, items, count, [&](int member, std::size_t begin, std::size_t length) {
@@ -103,35 +106,37 @@ const std::byte* combine_shares(Team& team, const Items& items, const std::byte*
   });
   team.arrive();
   team.await_all();
-  std::byte* const result = team.result(bytes);
-  std::byte* const into = privately != nullptr ? privately : result;
+  team.expect(team.next(), bytes, result);
+  std::byte* const combined = team.result(bytes);
+  std::byte* const into = privately != nullptr ? privately : combined;
   items.combine(
       [&](int member) {
         return (member == team.rank() ? mine : team.shown_by(member, bytes)) + share.begin;
       },
       team.size(), into + share.begin, share.count);
-  if (into != result) team.copy_in(result + share.begin, into + share.begin, share.bytes());
+  if (into != combined) team.copy_in(combined + share.begin, into + share.begin, share.bytes());
   team.begin(0);
   team.arrive();
-  return result;
+  return combined;
 }
 
 /// Two members, two exchanges: each shows the other's share of MINE, and then its own of the
 /// result, where it has just read the other's. RECEIVE may be MINE.
 void allreduce_of_two(Team& team, const Items& items, const std::byte* mine, std::byte* receive,
-                      Count count) {
+                      Count count, Result<void>& result) {
   const int me = team.rank(), other = 1 - me;
   const Share own(team, me, items, count), theirs(team, other, items, count);
   const std::size_t bytes = std::max(own.bytes(), theirs.bytes());
   team.copy_in(team.begin_exchange(bytes), mine + theirs.begin, theirs.bytes());
   team.arrive();
   team.await_all();
+  team.expect(other, bytes, result);
   std::byte* const shown = team.shown_by(other, bytes);
-  std::byte* const result = receive + own.begin;
-  items.combine_two(mine + own.begin, me == 0, shown, result, own.count);
+  std::byte* const combined = receive + own.begin;
+  items.combine_two(mine + own.begin, me == 0, shown, combined, own.count);
   std::byte* const place = team.begin_exchange(bytes);
   const bool is_there = place == shown && me == 0;
-  if (!is_there) team.copy_in(place, result, own.bytes());
+  if (!is_there) team.copy_in(place, combined, own.bytes());
   team.arrive();
   team.await_all();
   base::copy_bytes(receive + theirs.begin, team.shown_by(other, bytes), theirs.bytes());
@@ -141,36 +146,38 @@ void allreduce_of_two(Team& team, const Items& items, const std::byte* mine, std
 
 Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
   const Items items{*a.type, *a.op};
+  Result<void> result;
   for (ItemRounds round(team, items, a.count, Flow::exchange); !round.are_over(); round.next()) {
     const std::byte* mine = round.at(a.in_place ? a.receive : a.send);
     std::byte* const receive = round.at(a.receive);
     if (items.bytes(round.count()) <= together_bytes_max(team)) {
-      allreduce_together(team, items, mine, receive, round.count());
+      allreduce_together(team, items, mine, receive, round.count(), result);
       continue;
     }
     if (team.size() == 2) {
-      allreduce_of_two(team, items, mine, receive, round.count());
+      allreduce_of_two(team, items, mine, receive, round.count(), result);
       continue;
     }
     const std::size_t bytes = size_of(items.bytes(round.count()));
     const Share own(team, team.rank(), items, round.count());
-    const std::byte* result =
-        combine_shares(team, items, mine, round.count(), own, a.in_place ? nullptr : receive);
+    const std::byte* combined = combine_shares(team, items, mine, round.count(), own,
+                                               a.in_place ? nullptr : receive, result);
     team.await_all();
     if (a.in_place) {
-      base::copy_bytes(receive, result, bytes);
+      base::copy_bytes(receive, combined, bytes);
     } else {
       copy_other_shares(team, items, round.count(),
                         [&](int, std::size_t begin, std::size_t length) {
-                          base::copy_bytes(receive + begin, result + begin, length);
+                          base::copy_bytes(receive + begin, combined + begin, length);
                         });
     }
   }
-  return {};
+  return result;
 }
 
 Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
   const Items items{*a.type, *a.op};
+  Result<void> result;
   const bool is_root = team.rank() == a.root;
   const Flow flow = team.size() == 2 ? Flow::one_way : Flow::all_ways;
   for (ItemRounds round(team, items, a.count, flow); !round.are_over(); round.next()) {
@@ -186,6 +193,8 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
         continue;
       }
       team.collect(bytes);
+      for (int member = 0; member < team.size(); ++member)
+        if (member != a.root) team.expect(member, bytes, result);
       items.combine(
           [&](int member) {
             return member == a.root && !shows ? mine : team.shown_by(member, bytes);
@@ -193,18 +202,20 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
           team.size(), round.at(a.receive), round.count());
     } else {
       const Share own(team, team.rank(), items, round.count());
-      const std::byte* result = combine_shares(team, items, mine, round.count(), own, nullptr);
+      const std::byte* combined =
+          combine_shares(team, items, mine, round.count(), own, nullptr, result);
       if (!is_root) continue;
       team.await_all();
-      base::copy_bytes(round.at(a.receive), result, bytes);
+      base::copy_bytes(round.at(a.receive), combined, bytes);
     }
   }
-  return {};
+  return result;
 }
 
 /// Each round takes the next items of every block, as long as it has any.
 Result<void> shared_reduce_scatter(Team& team, const ReduceScatterArguments& a) {
   const Items items{*a.type, *a.op};
+  Result<void> result;
   const std::vector<Count> begins = begins_of(a, team.size());
   Count longest = 0;
   for (int member = 0; member < team.size(); ++member)
@@ -232,6 +243,7 @@ Result<void> shared_reduce_scatter(Team& team, const ReduceScatterArguments& a) 
                      size_of(items.bytes(left(member))));
     team.arrive();
     team.await_all();
+    team.expect(team.next(), bytes, result);
     items.combine(
         [&](int member) {
           return member == me ? block(me)
@@ -240,25 +252,26 @@ Result<void> shared_reduce_scatter(Team& team, const ReduceScatterArguments& a) 
         team.size(), round.at(receive), left(me));
   }
   if (a.in_place) items.copy(a.receive, aside.data(), a.counts[me]);
-  return {};
+  return result;
 }
 
 namespace {
 
-/// Each member gets the items of the first MEMBERS ones combined.
+/// Each member gets the items of the first MEMBERS ones combined, and waits for no later ones.
 template <class Arguments>
 Result<void> scan_first(Team& team, const Arguments& a, int members) {
   const Items items{*a.type, *a.op};
-  for (ItemRounds round(team, items, a.count, Flow::all_ways); !round.are_over(); round.next()) {
+  Result<void> result;
+  for (ItemRounds round(team, items, a.count, Flow::one_way); !round.are_over(); round.next()) {
     const std::size_t bytes = size_of(items.bytes(round.count()));
     team.copy_in(team.begin(bytes), round.at(a.in_place ? a.receive : a.send), bytes);
-    team.arrive();
-    team.await_all();
+    team.show_forward(bytes);
+    for (int member = 0; member < team.rank(); ++member) team.expect(member, bytes, result);
     if (members > 0)
       items.combine([&](int member) { return team.shown_by(member, bytes); }, members,
                     round.at(a.receive), round.count());
   }
-  return {};
+  return result;
 }
 
 }  // namespace

@@ -119,6 +119,13 @@ TEST(Scatter, each_rank_gets_its_block) {
   });
 }
 
+/// What ragged blocks are multiplied by: of integers also such that some of them, and not others,
+/// are too long for a step of a board.
+std::vector<Count> scales_for(const Tester& t, const Datatype& type) {
+  if (&type != &t.types.integer()) return {0, 1, 30};
+  return {0, 1, 30, 2500, 7000};
+}
+
 // Block lengths by rank, zero among them.
 std::vector<Count> ragged_counts(int size, Count scale) {
   std::vector<Count> counts;
@@ -129,7 +136,7 @@ std::vector<Count> ragged_counts(int size, Count scale) {
 TEST(Gatherv, blocks_arrive_at_their_places) {
   for_each_form("gatherv", [](Tester& t, std::string_view algorithm, bool nonblocking) {
     for (Datatype* type : t.types.all()) {
-      for (const Count scale : {0, 1, 30}) {
+      for (const Count scale : scales_for(t, *type)) {
         for (const int root : roots(t.size())) {
           const auto counts = ragged_counts(t.size(), scale);
           const auto places = scattered_places(counts);
@@ -163,7 +170,7 @@ TEST(Gatherv, blocks_arrive_at_their_places) {
 TEST(Scatterv, each_rank_gets_its_block) {
   for_each_form("scatterv", [](Tester& t, std::string_view algorithm, bool nonblocking) {
     for (Datatype* type : t.types.all()) {
-      for (const Count scale : {0, 1, 30}) {
+      for (const Count scale : scales_for(t, *type)) {
         for (const int root : roots(t.size())) {
           const auto counts = ragged_counts(t.size(), scale);
           const auto places = scattered_places(counts);
@@ -219,34 +226,42 @@ TEST(Allgather, all_get_all_blocks) {
   });
 }
 
+void check_allgatherv(Tester& t, std::string_view algorithm, bool nonblocking, Datatype& type,
+                      const std::vector<Count>& counts, bool in_place) {
+  const auto places = scattered_places(counts);
+  const CountArray count_array(counts, nonblocking), place_array(places, nonblocking);
+  const auto block = [&](int rank) {
+    return samples(rank, 0, count_array[rank] * integers_per_item(type));
+  };
+  TypedMemory send(t.types.integer(), static_cast<Count>(block(t.rank()).size()));
+  send.write(0, block(t.rank()));
+  TypedMemory receive(type, scattered_span(counts));
+  TypedMemory wanted = receive;
+  if (in_place) receive.write(place_array[t.rank()], block(t.rank()));
+  for (int rank = 0; rank < t.size(); ++rank) wanted.write(place_array[rank], block(rank));
+  t.call(nonblocking, allgatherv, iallgatherv,
+         AllgathervArguments{.send = in_place ? ConstBuffer{} : send.const_buffer(),
+                             .receive = receive.buffer(),
+                             .counts = count_array.view(),
+                             .displacements = place_array.view(),
+                             .in_place = in_place,
+                             .algorithm = algorithm});
+  EXPECT_TRUE(receive == wanted) << algorithm << " of the first " << counts[0] << " " << in_place;
+}
+
 TEST(Allgatherv, all_get_all_blocks_at_their_places) {
   for_each_form("allgatherv", [](Tester& t, std::string_view algorithm, bool nonblocking) {
-    for (Datatype* type : t.types.all()) {
-      for (const Count scale : {0, 1, 30}) {
-        for (const bool in_place : {false, true}) {
-          const auto counts = ragged_counts(t.size(), scale);
-          const auto places = scattered_places(counts);
-          const CountArray count_array(counts, nonblocking), place_array(places, nonblocking);
-          const auto block = [&](int rank) {
-            return samples(rank, 0, count_array[rank] * integers_per_item(*type));
-          };
-          TypedMemory send(t.types.integer(), static_cast<Count>(block(t.rank()).size()));
-          send.write(0, block(t.rank()));
-          TypedMemory receive(*type, scattered_span(counts));
-          TypedMemory wanted = receive;
-          if (in_place) receive.write(place_array[t.rank()], block(t.rank()));
-          for (int rank = 0; rank < t.size(); ++rank) wanted.write(place_array[rank], block(rank));
-          t.call(nonblocking, allgatherv, iallgatherv,
-                 AllgathervArguments{.send = in_place ? ConstBuffer{} : send.const_buffer(),
-                                     .receive = receive.buffer(),
-                                     .counts = count_array.view(),
-                                     .displacements = place_array.view(),
-                                     .in_place = in_place,
-                                     .algorithm = algorithm});
-          EXPECT_TRUE(receive == wanted) << algorithm << " scale " << scale << " " << in_place;
-        }
-      }
-    }
+    for (Datatype* type : t.types.all())
+      for (const Count scale : scales_for(t, *type))
+        for (const bool in_place : {false, true})
+          check_allgatherv(t, algorithm, nonblocking, *type, ragged_counts(t.size(), scale),
+                           in_place);
+    // Blocks of several rounds beside empty ones, and beside short ones.
+    check_allgatherv(t, algorithm, nonblocking, t.types.integer(), ragged_counts(t.size(), 20001),
+                     false);
+    std::vector<Count> one_long(static_cast<std::size_t>(t.size()), 1);
+    one_long.back() = 20001;
+    check_allgatherv(t, algorithm, nonblocking, t.types.gaps(), one_long, true);
   });
 }
 
@@ -287,7 +302,7 @@ Count letter_items(int a, int b, Count scale) { return (a + b) % 3 * scale; }
 TEST(Alltoallv, ragged_blocks_arrive_at_their_places) {
   for_each_form("alltoallv", [](Tester& t, std::string_view algorithm, bool nonblocking) {
     for (Datatype* type : t.types.all()) {
-      for (const Count scale : {0, 1, 30}) {
+      for (const Count scale : scales_for(t, *type)) {
         for (const bool in_place : {false, true}) {
           std::vector<Count> counts;
           for (int rank = 0; rank < t.size(); ++rank) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 
 #include "collective/select/perform.hpp"
 #include "tests/support/collective_tester.hpp"
@@ -146,6 +148,90 @@ TEST(Errors, a_message_that_is_too_long_fails_its_receiver_and_hangs_nobody) {
         EXPECT_EQ(result.error().code(), static_cast<int>(ErrorClass::truncate));
       }
     });
+  }
+}
+
+TEST(Errors, an_own_block_that_is_too_long_fails_its_process_and_hangs_nobody) {
+  const Layouts types;
+  run_ranks(4, false, [&](Rank& rank) {
+    Tester t(rank, rank.world(), types);
+    const bool is_wrong = rank.rank == 3;
+    std::vector<std::int32_t> in(800, rank.rank), out(400);
+    const ConstBuffer send{in.data(), is_wrong ? 200 : 100, &types.integer()};
+    const Buffer receive{out.data(), 100, &types.integer()};
+    const auto expect_error = [&](const Result<void>& result, bool is_expected) {
+      ASSERT_EQ(result.ok(), !is_expected);
+      if (is_expected) {
+        EXPECT_EQ(result.error().code(), static_cast<int>(ErrorClass::truncate));
+      }
+    };
+    const std::string_view algorithm = "shared";
+    expect_error(
+        allgather(t.direct, *t.comm, {.send = send, .receive = receive, .algorithm = algorithm}),
+        is_wrong);
+    const std::array<int, 4> counts{100, 100, 100, 100}, places{0, 100, 200, 300};
+    expect_error(allgatherv(t.direct, *t.comm,
+                            {.send = send,
+                             .receive = receive,
+                             .counts = {counts.data()},
+                             .displacements = {places.data()},
+                             .algorithm = algorithm}),
+                 is_wrong);
+    for (int other = 0; other < 4; ++other)
+      EXPECT_EQ(out[static_cast<std::size_t>(100 * other)], other);
+    expect_error(
+        alltoall(t.direct, *t.comm, {.send = send, .receive = receive, .algorithm = algorithm}),
+        is_wrong);
+    expect_error(gather(t.direct, *t.comm,
+                        {.send = send, .receive = receive, .root = 3, .algorithm = algorithm}),
+                 is_wrong);
+    expect_error(scatter(t.direct, *t.comm,
+                         {.send = send, .receive = receive, .root = 3, .algorithm = algorithm}),
+                 true);  // its blocks are too long for all
+    expect_error(barrier(t.direct, *t.comm, {}), false);
+  });
+}
+
+TEST(Errors, counts_that_differ_on_a_board_are_found_and_hang_nobody) {
+  const Layouts types;
+  for (const bool oversubscribed : {false, true}) {
+    std::array<std::atomic<int>, 7> found{};
+    run_ranks(4, oversubscribed, [&](Rank& rank) {
+      Tester t(rank, rank.world(), types);
+      const auto sum = base::make_ref<Op>(core::OpCode::sum);
+      const std::string_view algorithm = "shared";
+      std::vector<std::int32_t> in(80), out(80);
+      const Count count = rank.rank == 3 ? 10 : 11;
+      const ConstBuffer send{in.data(), count, &types.integer()};
+      const Buffer receive{out.data(), count, &types.integer()};
+      std::size_t call = 0;
+      const auto note = [&](const Result<void>& result) {
+        if (!result.ok()) {
+          EXPECT_EQ(result.error().code(), static_cast<int>(ErrorClass::truncate));
+          ++found[call];
+        }
+        ++call;
+      };
+      const auto reduction = [&](auto arguments) {
+        arguments.send = in.data();
+        arguments.receive = out.data();
+        arguments.count = count;
+        arguments.type = &types.integer();
+        arguments.op = sum.get();
+        arguments.algorithm = algorithm;
+        return arguments;
+      };
+      note(allreduce(t.direct, *t.comm, reduction(AllreduceArguments{})));
+      note(reduce(t.direct, *t.comm, reduction(ReduceArguments{})));
+      note(scan(t.direct, *t.comm, reduction(ScanArguments{})));
+      note(
+          allgather(t.direct, *t.comm, {.send = send, .receive = receive, .algorithm = algorithm}));
+      note(alltoall(t.direct, *t.comm, {.send = send, .receive = receive, .algorithm = algorithm}));
+      note(gather(t.direct, *t.comm, {.send = send, .receive = receive, .algorithm = algorithm}));
+      note(scatter(t.direct, *t.comm, {.send = send, .receive = receive, .algorithm = algorithm}));
+    });
+    for (std::size_t call = 0; call < found.size(); ++call)
+      EXPECT_GE(found[call].load(), 1) << call;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "base/cache_line.hpp"
 #include "collective/algorithm/buffers.hpp"
 #include "collective/algorithm/instantiate.hpp"
 #include "collective/algorithm/inter.hpp"
@@ -40,6 +41,15 @@ Situation reduction(const Executor& ex, Count bytes, const Arguments& a) {
   Situation now = situation(ex, bytes, is_for_board ? team : nullptr);
   now.commutative = a.op->is_commutative();
   return now;
+}
+
+/// Where members don't know the lengths of each other's blocks. On a board they stand side by side:
+/// a few bytes of one for each member must fit.
+template <class Executor>
+Situation of_unknown_lengths(const Executor& ex) {
+  const Team* const team = ex.team();
+  const std::size_t least = base::cache_line_bytes * static_cast<std::size_t>(ex.size());
+  return situation(ex, 0, team != nullptr && team->room() >= least ? team : nullptr);
 }
 
 template <class Executor, class Arguments>
@@ -88,7 +98,7 @@ void inter(Executor& ex, const GatherArguments& a) {
 
 template <class Executor>
 void intra(Executor& ex, const GathervArguments& a) {
-  run_chosen(ex, a, situation(ex, 0));
+  run_chosen(ex, a, of_unknown_lengths(ex));
 }
 template <class Executor>
 void inter(Executor& ex, const GathervArguments& a) {
@@ -107,7 +117,7 @@ void inter(Executor& ex, const ScatterArguments& a) {
 
 template <class Executor>
 void intra(Executor& ex, const ScattervArguments& a) {
-  run_chosen(ex, a, situation(ex, 0));
+  run_chosen(ex, a, of_unknown_lengths(ex));
 }
 template <class Executor>
 void inter(Executor& ex, const ScattervArguments& a) {
@@ -148,7 +158,7 @@ void inter(Executor& ex, const AlltoallArguments& a) {
 
 template <class Executor>
 void intra(Executor& ex, const AlltoallvArguments& a) {
-  run_chosen(ex, a, situation(ex, 0));
+  run_chosen(ex, a, of_unknown_lengths(ex));
 }
 template <class Executor>
 void inter(Executor& ex, const AlltoallvArguments& a) {
@@ -157,7 +167,7 @@ void inter(Executor& ex, const AlltoallvArguments& a) {
 
 template <class Executor>
 void intra(Executor& ex, const AlltoallwArguments& a) {
-  run_chosen(ex, a, situation(ex, 0));
+  run_chosen(ex, a, of_unknown_lengths(ex));
 }
 template <class Executor>
 void inter(Executor& ex, const AlltoallwArguments& a) {

@@ -17,6 +17,7 @@
 #include "collective/algorithm/scan.hpp"
 #include "collective/algorithm/scatter.hpp"
 #include "collective/algorithm/shared.hpp"
+#include "collective/algorithm/shared_ragged.hpp"
 #include "collective/select/rule.hpp"
 
 namespace hawser::collective {
@@ -70,7 +71,10 @@ constexpr auto table(For<GatherArguments>) {
 
 template <class E>
 constexpr auto table(For<GathervArguments>) {
-  return std::to_array<Rule<E, GathervArguments>>({{"linear", always, always, gatherv_linear}});
+  return std::to_array<Rule<E, GathervArguments>>({
+      {"shared", in_a_team, always, gatherv_shared},
+      {"linear", always, always, gatherv_linear},
+  });
 }
 
 template <class E>
@@ -86,7 +90,10 @@ constexpr auto table(For<ScatterArguments>) {
 
 template <class E>
 constexpr auto table(For<ScattervArguments>) {
-  return std::to_array<Rule<E, ScattervArguments>>({{"linear", always, always, scatterv_linear}});
+  return std::to_array<Rule<E, ScattervArguments>>({
+      {"shared", in_a_team, always, scatterv_shared},
+      {"linear", always, always, scatterv_linear},
+  });
 }
 
 template <class E>
@@ -105,6 +112,7 @@ constexpr auto table(For<AllgatherArguments>) {
 template <class E>
 constexpr auto table(For<AllgathervArguments>) {
   return std::to_array<Rule<E, AllgathervArguments>>({
+      {"shared", in_a_team, always, on_team<E, AllgathervArguments, shared_allgatherv>},
       {"linear", always, [](auto& s) { return s.wants_few_messages(s.bytes); }, allgatherv_linear},
       {"ring", always, always, allgatherv_ring},
   });
@@ -127,6 +135,7 @@ constexpr auto table(For<AlltoallArguments>) {
 template <class E>
 constexpr auto table(For<AlltoallvArguments>) {
   return std::to_array<Rule<E, AlltoallvArguments>>({
+      {"shared", in_a_team, [](auto& s) { return s.ranks > 2; }, alltoallv_shared},
       {"linear", always, [](auto& s) { return s.ranks <= 64; }, alltoallv_linear},
       {"pairwise", always, always, alltoallv_pairwise},
   });
@@ -135,6 +144,7 @@ constexpr auto table(For<AlltoallvArguments>) {
 template <class E>
 constexpr auto table(For<AlltoallwArguments>) {
   return std::to_array<Rule<E, AlltoallwArguments>>({
+      {"shared", in_a_team, [](auto& s) { return s.ranks > 2; }, alltoallw_shared},
       {"linear", always, [](auto& s) { return s.ranks <= 64; }, alltoallw_linear},
       {"pairwise", always, always, alltoallw_pairwise},
   });

@@ -1,5 +1,7 @@
 #include "collective/team/team.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <utility>
 
@@ -70,6 +72,12 @@ void Team::collect(std::size_t bytes) {
   if (!has_left()) board_.note_collected();
 }
 
+void Team::show_forward(std::size_t bytes) {
+  if (has_left()) return;
+  board_.show_forward();
+  for (int member = 0; member < rank_ && !has_left(); ++member) await_asking_ahead(member, bytes);
+}
+
 void Team::wait_for_place(std::size_t bytes) {
   const hostmem::Board::PlaceWait wait(board_);
   wait_until([&] { return board_.may_begin(bytes); });
@@ -84,6 +92,15 @@ base::Error Team::reason() const {
   if (comm_.is_revoked())
     return {base::ErrorClass::revoked, "the communicator was revoked during the call"};
   return {base::ErrorClass::proc_failed, "a member of the communicator died during the call"};
+}
+
+void Team::note_wrong_length(int member, std::size_t expected, base::Result<void>& result) const {
+  if (!result.ok()) return;
+  result = base::Error(
+      base::ErrorClass::truncate,
+      fmt::format("rank {} takes part with {} bytes at a time where this process expects {}; "
+                  "all members must give the same counts and types to a collective call",
+                  member, bytes_of(member), expected));
 }
 
 void Team::learn_to_read(bool willing) {

@@ -70,6 +70,8 @@ class Team final : public core::Companion {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(board_.shape().members); }
+  /// Who comes after this member.
+  [[nodiscard]] int next() const { return rank_ + 1 == size() ? 0 : rank_ + 1; }
   /// The most bytes that a member can show in one step.
   [[nodiscard]] std::size_t room() const {
     return has_long_area_ ? board_.shape().long_bytes : board_.shape().bulk_bytes;
@@ -115,25 +117,26 @@ class Team final : public core::Companion {
     board_.wake_others();
   }
   /// A step in which MEMBER shows something, and this one, and all others, nothing: waits for it.
-  /// BYTES: that it shows, unless something is wrong.
+  /// BYTES: that it shows, unless something is wrong; or few, where that is not known.
   void listen_to(int member, std::size_t bytes) {
     if (has_left()) return;
     if (board_.listen(bytes)) board_.wake_others();
-    const auto number = static_cast<std::uint32_t>(member);
-    if (board_.has_arrived(number)) {
-      board_.ask_ahead(number, bytes);
-    } else {
-      await(member);
-    }
+    await_asking_ahead(member, bytes);
     if (!has_left() && board_.settle(bytes_of(member))) board_.wake_others();
   }
   /// The same in a step in which MEMBER alone waits for all others, and collect()s.
   void tell(int member) {
     if (!has_left()) board_.tell(static_cast<std::uint32_t>(member));
   }
+  /// After that, where others may have shown more than this member: they may wait for their places.
+  void make_known() {
+    if (!has_left()) board_.make_known();
+  }
   /// Of that one: what it shows itself, if it does, is written; waits for all others, who show as
   /// many BYTES.
   void collect(std::size_t bytes);
+  /// The same in a step in which each member waits for those before it alone: waits for them.
+  void show_forward(std::size_t bytes);
   /// The same where the last one makes the result (has_last() only): true if that is this member.
   [[nodiscard]] bool arrive_perhaps_last() { return has_left() || board_.arrive(); }
   void show_result() {
@@ -176,6 +179,13 @@ class Team final : public core::Companion {
   /// How many bytes that member says it shows.
   [[nodiscard]] std::size_t bytes_of(int member) const {
     return board_.bytes_of(static_cast<std::uint32_t>(member));
+  }
+  /// MEMBER, who has arrived, shows BYTES, or else that is what is wrong: RESULT, if nothing was. A
+  /// member looks at those whose cells it reads anyway; where all wait for all, at the next() one:
+  /// if not all show as many, somebody finds it.
+  void expect(int member, std::size_t bytes, base::Result<void>& result) const {
+    if (bytes_of(member) != bytes) [[unlikely]]
+      note_wrong_length(member, bytes, result);
   }
   [[nodiscard]] std::byte* result(std::size_t bytes) const {
     return has_left() ? nowhere() : board_.result(bytes);
@@ -229,6 +239,16 @@ class Team final : public core::Companion {
       if (ready()) return true;
     }
     return false;
+  }
+  void note_wrong_length(int member, std::size_t expected, base::Result<void>& result) const;
+  /// Waits for MEMBER, who shows BYTES and may be steps ahead.
+  void await_asking_ahead(int member, std::size_t bytes) {
+    const auto number = static_cast<std::uint32_t>(member);
+    if (board_.has_arrived(number)) {
+      board_.ask_ahead(number, bytes);
+    } else {
+      await(member);
+    }
   }
   void wait_for_place(std::size_t bytes);
   void count_long_call();

@@ -1,0 +1,232 @@
+#include "collective/algorithm/shared_ragged.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/cache_line.hpp"
+#include "collective/algorithm/buffers.hpp"
+#include "collective/algorithm/exchange.hpp"
+#include "collective/algorithm/instantiate.hpp"
+#include "collective/algorithm/shared.hpp"
+#include "collective/algorithm/showing.hpp"
+
+namespace hawser::collective {
+namespace {
+
+/// A block for each of COUNT members, side by side in one's place, each with its length before it:
+///
+///   +--------+-----+------+-----+--------+-----+------+-----+
+///   | length | gap | data | gap | length | gap | data | gap | …    each slot as long as the
+///   longest
+///   +--------+-----+------+-----+--------+-----+------+-----+
+///
+/// A length is that of all of the block that is not shown yet: what does not fit comes in a later
+/// step. Long data begin with a cache line.
+class Slots {
+ public:
+  /// The longest that fit into a place of ROOM bytes.
+  static Slots longest_in(std::size_t room, int count) {
+    const Count each = share_of(room, count);
+    return {each - each % (each < lined_bytes_min ? word_bytes : line_bytes), count};
+  }
+  /// For blocks of at most DATA bytes.
+  static Slots for_data(Count data, int count) {
+    if (data == 0) return {0, count};
+    const Count bytes = rounded(word_bytes + data, word_bytes);
+    return {bytes < lined_bytes_min ? bytes : rounded(line_bytes + data, line_bytes), count};
+  }
+  /// What a member shows that SHOWS so many bytes.
+  static Slots shown(std::size_t bytes, int count) {
+    return {static_cast<Count>(bytes) / count, count};
+  }
+
+  /// Of one slot, with what stands before the data.
+  [[nodiscard]] Count bytes() const { return bytes_; }
+  [[nodiscard]] Count data_bytes() const { return std::max<Count>(bytes_ - lead(), 0); }
+  [[nodiscard]] std::size_t whole_bytes() const { return size_of(bytes_ * count_); }
+
+  /// MEMBER's slot in PLACE says that LEFT bytes are left; where its data goes.
+  std::byte* begin(std::byte* place, int member, Count left) const {
+    std::byte* const slot = place + bytes_ * member;
+    if (bytes_ > 0) std::memcpy(slot, &left, sizeof(left));
+    return slot + lead();
+  }
+  /// What it says.
+  [[nodiscard]] Count left(const std::byte* place, int member) const {
+    Count left = 0;
+    if (bytes_ >= word_bytes) std::memcpy(&left, place + bytes_ * member, sizeof(left));
+    return left;
+  }
+  [[nodiscard]] const std::byte* data(const std::byte* place, int member) const {
+    return place + bytes_ * member + lead();
+  }
+
+ private:
+  static constexpr Count word_bytes = sizeof(Count);
+  static constexpr Count line_bytes = base::cache_line_bytes;
+  static constexpr Count lined_bytes_min = 1024;
+
+  Slots(Count bytes, int count) : bytes_(bytes), count_(count) {}
+  static Count rounded(Count bytes, Count unit) { return (bytes + unit - 1) / unit * unit; }
+  [[nodiscard]] Count lead() const { return bytes_ < lined_bytes_min ? word_bytes : line_bytes; }
+
+  Count bytes_;
+  int count_;
+};
+
+Error wrong_block(int member, Count sent, Count expected) {
+  return {ErrorClass::truncate,
+          fmt::format("rank {} sends a block of {} bytes where this process expects {}; both must "
+                      "give the same count and type",
+                      member, sent, expected)};
+}
+
+/// Of BUFFER, the part from OFFSET on that MEMBER shows this one. EARLIER: the bytes of the block
+/// that have come before. What is wrong goes to RESULT, unless something was.
+void take(Team& team, int member, const Slots& most, const Buffer& buffer, Count earlier,
+          Result<void>& result) {
+  const std::size_t shown = team.bytes_of(member);
+  const Count left = std::max<Count>(bytes_of(buffer) - earlier, 0);
+  const bool is_possible = shown <= most.whole_bytes();
+  const Slots slots = Slots::shown(is_possible ? shown : 0, team.size());
+  const std::byte* const place = team.shown_by(member, slots.whole_bytes());
+  const Count sent = slots.left(place, team.rank());
+  if (sent != left || !is_possible) [[unlikely]] {
+    if (result.ok()) result = wrong_block(member, earlier + sent, earlier + left);
+    return;
+  }
+  p2p::unpack(buffer, earlier, slots.data(place, team.rank()), std::min(left, slots.data_bytes()));
+}
+
+/// Step after step, until nobody has more to show.
+template <class Executor, class Arguments>
+void exchange_on_board(Executor& ex, const Arguments& a) {
+  Team& team = *ex.team();
+  const int n = team.size(), me = team.rank();
+  const Exchange exchange = prepare_exchange(ex, a);
+  Result<void> result;
+  Count done = 0;
+  for (bool is_over = false; !is_over && !team.has_left();) {
+    const Slots most = Slots::longest_in(team.room(), n);
+    const auto left_for = [&](int member) {
+      return std::max<Count>(bytes_of(exchange.out[size_of(member)]) - done, 0);
+    };
+    Count longest = 0;
+    for (int member = 0; member < n; ++member)
+      if (member != me) longest = std::max(longest, left_for(member));
+    const Slots slots = longest < most.data_bytes() ? Slots::for_data(longest, n) : most;
+    std::byte* const place = team.begin(slots.whole_bytes());
+    for (int member = 0; member < n; ++member) {
+      if (member == me) continue;
+      const Count left = left_for(member);
+      show_to(team, member, exchange.out[size_of(member)], done, slots.begin(place, member, left),
+              std::min(left, slots.data_bytes()));
+    }
+    team.arrive();
+    team.await_all();
+    is_over = slots.bytes() != most.bytes();
+    for (int member = 0; member < n; ++member) {
+      if (member == me) continue;
+      is_over = is_over && team.bytes_of(member) != most.whole_bytes();
+      take(team, member, most, exchange.in[size_of(member)], done, result);
+    }
+    done += most.data_bytes();
+    if (!is_over) team.room_for(team.room() + 1, Flow::all_ways);
+  }
+  if (!result.ok()) ex.fail(result.take_error());
+}
+
+}  // namespace
+
+template <class Executor>
+void gatherv_shared(Executor ex, const GathervArguments& a) {
+  Team& team = *ex.team();
+  const auto room = static_cast<Count>(team.room());
+  const auto shown_of = [&](Count bytes) { return bytes > room ? 0 : bytes; };
+  if (team.rank() != a.root) {
+    const Count shown = shown_of(bytes_of(a.send));
+    if (shown < bytes_of(a.send)) ex.send(a.send, a.root);
+    show_to(team, a.root, a.send, 0, team.begin(size_of(shown)), shown);
+    team.tell(a.root);
+    team.make_known();
+    return ex.wait();
+  }
+  const auto block = [&](int member) {
+    return part(a.receive, a.displacements[member], a.counts[member]);
+  };
+  Count longest = 0;
+  for (int member = 0; member < team.size(); ++member) {
+    if (member == a.root) continue;
+    const Count bytes = bytes_of(block(member));
+    longest = std::max(longest, shown_of(bytes));
+    if (shown_of(bytes) < bytes) ex.recv(block(member), member);
+  }
+  if (!a.in_place) ex.copy(a.send, block(a.root));
+  team.begin(0);
+  team.collect(size_of(longest));
+  Result<void> result;
+  for (int member = 0; member < team.size(); ++member) {
+    if (member == a.root) continue;
+    const Count shown = shown_of(bytes_of(block(member)));
+    team.expect(member, size_of(shown), result);
+    p2p::unpack(block(member), 0, team.shown_by(member, size_of(shown)), shown);
+  }
+  if (!result.ok()) ex.fail(result.take_error());
+  ex.wait();
+}
+
+template <class Executor>
+void scatterv_shared(Executor ex, const ScattervArguments& a) {
+  Team& team = *ex.team();
+  const int n = team.size();
+  const Slots most = Slots::longest_in(team.room(), n);
+  const auto shown_of = [&](Count bytes) { return bytes > most.data_bytes() ? 0 : bytes; };
+  if (team.rank() != a.root) {
+    const Count bytes = bytes_of(a.receive), shown = shown_of(bytes);
+    if (shown < bytes) ex.recv(a.receive, a.root);
+    team.listen_to(a.root, 0);
+    Result<void> result;
+    take(team, a.root, most, {a.receive.data, shown < bytes ? 0 : a.receive.count, a.receive.type},
+         0, result);
+    if (!result.ok()) ex.fail(result.take_error());
+    return ex.wait();
+  }
+  const auto block = [&](int member) {
+    return part(a.send, a.displacements[member], a.counts[member]);
+  };
+  Count longest = 0;
+  for (int member = 0; member < n; ++member) {
+    if (member == a.root) continue;
+    const Count bytes = bytes_of(block(member));
+    longest = std::max(longest, shown_of(bytes));
+    if (shown_of(bytes) < bytes) ex.send(block(member), member);
+  }
+  const Slots slots = Slots::for_data(longest, n);
+  std::byte* const place = team.begin(slots.whole_bytes());
+  for (int member = 0; member < n; ++member) {
+    if (member == a.root) continue;
+    const Count shown = shown_of(bytes_of(block(member)));
+    show_to(team, member, block(member), 0, slots.begin(place, member, shown), shown);
+  }
+  team.show();
+  if (!a.in_place) ex.copy(block(a.root), a.receive);
+  ex.wait();
+}
+
+template <class Executor>
+void alltoallv_shared(Executor ex, const AlltoallvArguments& a) {
+  exchange_on_board(ex, a);
+}
+template <class Executor>
+void alltoallw_shared(Executor ex, const AlltoallwArguments& a) {
+  exchange_on_board(ex, a);
+}
+
+HAWSER_INSTANTIATE(gatherv_shared, GathervArguments)
+HAWSER_INSTANTIATE(scatterv_shared, ScattervArguments)
+HAWSER_INSTANTIATE(alltoallv_shared, AlltoallvArguments)
+HAWSER_INSTANTIATE(alltoallw_shared, AlltoallwArguments)
+
+}  // namespace hawser::collective
