@@ -29,7 +29,7 @@ class SpinRecord {
     waits_ = is_trial ? 0 : waits;
     return is_trial;
   }
-  /// It did, and found something.
+  /// It did, and found all that it waited for.
   void note_gain() {
     credit_ = std::min(credit_ + 1, credit_max);
     trial_interval_ = trial_interval_min;

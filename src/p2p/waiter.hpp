@@ -68,10 +68,17 @@ class Waiter {
 class Patience {
  public:
   Patience(Waiter& waiter, SpinRecord& spins) : waiter_(waiter), spins_(spins) {}
+  /// Spins have gained if the wait is over without a turn of others. If those had one all the same,
+  /// what came during spins would have been there after it.
+  ~Patience() {
+    if (goes_on_by_spins()) spins_.note_gain();
+  }
+  Patience(const Patience&) = delete;
+  Patience& operator=(const Patience&) = delete;
 
   /// Something moved: the time that this wait stays awake begins anew.
   void renew() {
-    if (spin_ == Spin::on) spins_.note_gain();
+    if (spin_ == Spin::on) has_spun_well_ = true;
     spin_ = Spin::undecided;
     rounds_ = 0;
     beside_attendant_ = 0;
@@ -99,6 +106,7 @@ class Patience {
     if (policy.oversubscribed) {
       if (spin_ != Spin::over && spins_on()) return true;
       if (rounds_ > policy.yields && idle_time_ns() >= policy.yield_ns) return false;
+      others_had_a_turn_ = true;
       waiter_.relax();
       return true;
     }
@@ -120,11 +128,13 @@ class Patience {
   static constexpr std::uint32_t rounds_beside_attendant_max = 1 << 15;  // 1 ms or so
   static constexpr std::uint64_t gives_way_after_ns = 500;
 
+  [[nodiscard]] bool goes_on_by_spins() const { return has_spun_well_ && !others_had_a_turn_; }
   /// Where others want this core: true for as long as they shall wait.
   bool spins_on() {
     constexpr std::uint32_t rounds_per_look = 4;
     const std::uint64_t spin_ns = waiter_.policy().brief_spin_ns;
-    if (spin_ == Spin::undecided && spin_ns > 0 && spins_.is_worth_while()) spin_ = Spin::on;
+    if (spin_ == Spin::undecided && spin_ns > 0 && (goes_on_by_spins() || spins_.is_worth_while()))
+      spin_ = Spin::on;
     if (spin_ == Spin::on) {
       if (rounds_ % rounds_per_look != 0 || idle_time_ns() < spin_ns) return true;
       spins_.note_loss();
@@ -143,6 +153,8 @@ class Patience {
   Waiter& waiter_;
   SpinRecord& spins_;
   Spin spin_ = Spin::undecided;
+  bool has_spun_well_ = false;  // something came meanwhile
+  bool others_had_a_turn_ = false;
   std::uint32_t rounds_ = 0;            // in a row that found nothing
   std::uint32_t beside_attendant_ = 0;  // those that another thread had instead
   std::uint64_t idle_since_ns_ = 0;

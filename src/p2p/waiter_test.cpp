@@ -135,6 +135,24 @@ TEST_F(BriefSpin, EndsAfterAsManyInVainAsHaveGainedLast) {
   EXPECT_EQ(waits_that_spin(1, soon), 1);
 }
 
+TEST_F(BriefSpin, GainsNothingWhereOthersHaveATurnAllTheSame) {
+  // Two of three messages come while it spins, as from ranks that run elsewhere; the third is that
+  // of a rank that waits for this core.
+  const auto wait_for_three = [&] {
+    Patience patience(waiter_, spins_);
+    for (int message = 1; message <= 3; ++message) {
+      for (int round = 1; patience.lasts(); ++round, waiter_.time_ns += 100)
+        if (round == (message < 3 ? soon : 40)) break;
+      patience.renew();
+    }
+  };
+  waits_that_spin(100, soon);
+  for (std::uint32_t wait = 0; wait < SpinRecord::credit_max; ++wait) wait_for_three();
+  const int turns_before = waiter_.pauses;
+  EXPECT_EQ(waits_that_spin(SpinRecord::trial_interval_min - 1, soon), 0);
+  EXPECT_GT(waiter_.pauses, turns_before);
+}
+
 TEST_F(BriefSpin, IsNotThereUnlessAskedFor) {
   CountingWaiter waiter({.oversubscribed = true, .yields = 8});
   for (int wait = 0; wait < 100; ++wait) {
