@@ -3,8 +3,9 @@
 // Two chains of rules that a user can read and set, one rule per line or `;`:
 //
 //   channel.send_rules   size <= 32K -> self
-//                        size <= 8192 -> ring
+//                        size <= 16K -> ring
 //                        size <= 448 -> shared_queue
+//                        ranks <= 5 and size <= 64K and not progress_threads -> ring
 //                        one_copy_pays and size >= 128K -> single_copy
 //                        not oversubscribed and not progress_threads -> ring
 //                        true -> single_copy
@@ -60,7 +61,8 @@ using transport::ChannelSet;
 
 struct PolicySettings {
   std::string send_rules =
-      "size <= 32K -> self; size <= 8192 -> ring; size <= 448 -> shared_queue; "
+      "size <= 32K -> self; size <= 16K -> ring; size <= 448 -> shared_queue; "
+      "ranks <= 5 and size <= 64K and not progress_threads -> ring; "
       "one_copy_pays and size >= 128K -> single_copy; "
       "not oversubscribed and not progress_threads -> ring; true -> single_copy; true -> ring; "
       "true -> shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; "

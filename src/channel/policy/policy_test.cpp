@@ -25,10 +25,11 @@ Policy parse(std::string send_rules, const Situation& situation = {.ranks = 4},
   return std::move(*policy);
 }
 
-Policy parse_default(bool oversubscribed = false, bool progress_threads = false) {
+Policy parse_default(bool oversubscribed = false, bool progress_threads = false,
+                     std::uint32_t ranks = 4) {
   Result<Policy> policy = Policy::parse(
       PolicySettings{},
-      {.ranks = 4, .oversubscribed = oversubscribed, .progress_threads = progress_threads});
+      {.ranks = ranks, .oversubscribed = oversubscribed, .progress_threads = progress_threads});
   if (!policy) ADD_FAILURE() << policy.error().sentence();
   return std::move(*policy);
 }
@@ -87,8 +88,8 @@ TEST(Policy, AQueuePairThatAHostSharesCanBeEarnedAlone) {
 TEST(PolicyDefaults, LongMessagesAreCopiedOnceBesideProgressThreads) {
   Policy policy = parse_default(false, true);
   const SendTable& earned = policy.table({shared_queue, ring, single_copy}, true, 100);
-  EXPECT_EQ(earned.select(8192), ring);
-  EXPECT_EQ(earned.select(8193), single_copy);
+  EXPECT_EQ(earned.select(16384), ring);
+  EXPECT_EQ(earned.select(16385), single_copy);
 }
 
 TEST(PolicyDefaults, LongMessagesAreCopiedOnceWhereThatPays) {
@@ -105,16 +106,23 @@ TEST(PolicyDefaults, LongMessagesAreCopiedOnceWhereThatPays) {
 
 TEST(PolicyDefaults, LongMessagesAreCopiedOnceWhereRanksShareCores) {
   for (const bool oversubscribed : {false, true}) {
-    Policy policy = parse_default(oversubscribed);
+    Policy policy = parse_default(oversubscribed, false, 6);
     const SendTable& earned = policy.table({shared_queue, ring, single_copy}, true, 100);
     EXPECT_EQ(earned.select(0), ring);
-    EXPECT_EQ(earned.select(8192), ring);
-    EXPECT_EQ(earned.select(8193), oversubscribed ? single_copy : ring);
+    EXPECT_EQ(earned.select(16384), ring);
+    EXPECT_EQ(earned.select(16385), oversubscribed ? single_copy : ring);
     EXPECT_EQ(earned.select(size_max), oversubscribed ? single_copy : ring);
     const SendTable& fresh = policy.table({shared_queue, single_copy}, true, 0);
     EXPECT_EQ(fresh.select(448), shared_queue);
     EXPECT_EQ(fresh.select(449), single_copy);
   }
+}
+
+TEST(PolicyDefaults, FewRanksThatShareCoresUseTheRingForLonger) {
+  Policy policy = parse_default(true, false, 5);
+  const SendTable& earned = policy.table({shared_queue, ring, single_copy}, true, 100);
+  EXPECT_EQ(earned.select(65536), ring);
+  EXPECT_EQ(earned.select(65537), single_copy);
 }
 
 TEST(PolicyDefaults, ThisProcessGetsFramesForWhatIsSmall) {

@@ -34,6 +34,12 @@ struct Situation {
   [[nodiscard]] bool wants_few_messages(base::Count total_bytes) const {
     return !wants_trees() && total_bytes <= 4096 && ranks <= 256;
   }
+  /// The same for a collective in which every rank waits for all: of many ranks each round costs
+  /// more turns than the root's copies take time.
+  [[nodiscard]] bool wants_few_rounds(base::Count total_bytes, base::Count longest) const {
+    return wants_few_messages(total_bytes) ||
+           (!wants_trees() && ranks > 4 && total_bytes <= longest && ranks <= 256);
+  }
 };
 
 using Condition = bool (*)(const Situation&);

@@ -100,7 +100,7 @@ template <class E>
 constexpr auto table(For<AllgatherArguments>) {
   return std::to_array<Rule<E, AllgatherArguments>>({
       {"shared", in_a_team, always, on_team<E, AllgatherArguments, shared_allgather>},
-      {"linear", always, [](auto& s) { return s.wants_few_messages(s.bytes * s.ranks); },
+      {"linear", always, [](auto& s) { return s.wants_few_rounds(s.bytes * s.ranks, mib); },
        allgather_linear},
       {"recursive_doubling", powers_of_two, [](auto& s) { return s.bytes * s.ranks <= 64 * kib; },
        allgather_recursive_doubling},
@@ -113,7 +113,8 @@ template <class E>
 constexpr auto table(For<AllgathervArguments>) {
   return std::to_array<Rule<E, AllgathervArguments>>({
       {"shared", in_a_team, always, on_team<E, AllgathervArguments, shared_allgatherv>},
-      {"linear", always, [](auto& s) { return s.wants_few_messages(s.bytes); }, allgatherv_linear},
+      {"linear", always, [](auto& s) { return s.wants_few_rounds(s.bytes, mib); },
+       allgatherv_linear},
       {"ring", always, always, allgatherv_ring},
   });
 }
@@ -126,7 +127,8 @@ constexpr auto table(For<AlltoallArguments>) {
        on_team<E, AlltoallArguments, direct_alltoall>},
       {"shared", in_a_team, always, on_team<E, AlltoallArguments, shared_alltoall>},
       {"bruck", always, [](auto& s) { return s.bytes <= 256 && s.ranks >= 8; }, alltoall_bruck},
-      {"linear", always, [](auto& s) { return s.bytes <= 32 * kib && s.ranks <= 64; },
+      {"linear", always,
+       [](auto& s) { return (s.bytes <= 32 * kib || !s.wants_trees()) && s.ranks <= 64; },
        alltoall_linear},
       {"pairwise", always, always, alltoall_pairwise},
   });
@@ -166,7 +168,8 @@ template <class E>
 constexpr auto table(For<AllreduceArguments>) {
   return std::to_array<Rule<E, AllreduceArguments>>({
       {"shared", in_a_team, always, on_team<E, AllreduceArguments, shared_allreduce>},
-      {"linear", always, [](auto& s) { return s.wants_few_messages(s.bytes); }, allreduce_linear},
+      {"linear", always, [](auto& s) { return s.wants_few_rounds(s.bytes, 256 * kib); },
+       allreduce_linear},
       {"recursive_doubling", always, [](auto& s) { return s.ranks <= 2 || s.bytes <= 16 * kib; },
        allreduce_recursive_doubling},
       {"ring", commutes,
