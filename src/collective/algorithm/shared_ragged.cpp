@@ -15,11 +15,11 @@
 namespace hawser::collective {
 namespace {
 
-/// A block for each of COUNT members, side by side in one's place, each with its length before it:
+/// A block for each of COUNT members, side by side in one's place, each with its length before it;
+/// every slot is as long as the longest:
 ///
 ///   +--------+-----+------+-----+--------+-----+------+-----+
-///   | length | gap | data | gap | length | gap | data | gap | …    each slot as long as the
-///   longest
+///   | length | gap | data | gap | length | gap | data | gap | …
 ///   +--------+-----+------+-----+--------+-----+------+-----+
 ///
 /// A length is that of all of the block that is not shown yet: what does not fit comes in a later
@@ -83,8 +83,9 @@ Error wrong_block(int member, Count sent, Count expected) {
                       member, sent, expected)};
 }
 
-/// Of BUFFER, the part from OFFSET on that MEMBER shows this one. EARLIER: the bytes of the block
-/// that have come before. What is wrong goes to RESULT, unless something was.
+/// The part that MEMBER shows of its block for this one, behind the EARLIER bytes of it, goes to
+/// BUFFER. MOST: the longest slots that there can be. What is wrong goes to RESULT, unless
+/// something was before.
 void take(Team& team, int member, const Slots& most, const Buffer& buffer, Count earlier,
           Result<void>& result) {
   const std::size_t shown = team.bytes_of(member);
@@ -133,7 +134,7 @@ void exchange_on_board(Executor& ex, const Arguments& a) {
       take(team, member, most, exchange.in[size_of(member)], done, result);
     }
     done += most.data_bytes();
-    if (!is_over) team.room_for(team.room() + 1, Flow::all_ways);
+    if (!is_over) team.want_room();
   }
   if (!result.ok()) ex.fail(result.take_error());
 }

@@ -120,10 +120,22 @@ const std::byte* combine_shares(Team& team, const Items& items, const std::byte*
   return combined;
 }
 
+/// Two members, one exchange: each combines everything. RECEIVE may be MINE.
+void allreduce_in_one_exchange(Team& team, const Items& items, const std::byte* mine,
+                               std::byte* receive, Count count, Result<void>& result) {
+  const int me = team.rank(), other = 1 - me;
+  const std::size_t bytes = size_of(items.bytes(count));
+  team.copy_in(team.begin_exchange(bytes), mine, bytes);
+  team.arrive();
+  team.await_all();
+  team.expect(other, bytes, result);
+  items.combine_two(mine, me == 0, team.shown_by(other, bytes), receive, count);
+}
+
 /// Two members, two exchanges: each shows the other's share of MINE, and then its own of the
 /// result, where it has just read the other's. RECEIVE may be MINE.
-void allreduce_of_two(Team& team, const Items& items, const std::byte* mine, std::byte* receive,
-                      Count count, Result<void>& result) {
+void allreduce_in_two_exchanges(Team& team, const Items& items, const std::byte* mine,
+                                std::byte* receive, Count count, Result<void>& result) {
   const int me = team.rank(), other = 1 - me;
   const Share own(team, me, items, count), theirs(team, other, items, count);
   const std::size_t bytes = std::max(own.bytes(), theirs.bytes());
@@ -150,15 +162,19 @@ Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
   for (ItemRounds round(team, items, a.count, Flow::exchange); !round.are_over(); round.next()) {
     const std::byte* mine = round.at(a.in_place ? a.receive : a.send);
     std::byte* const receive = round.at(a.receive);
-    if (items.bytes(round.count()) <= together_bytes_max(team)) {
-      allreduce_together(team, items, mine, receive, round.count(), result);
+    const std::size_t bytes = size_of(items.bytes(round.count()));
+    if (bytes <= size_of(together_bytes_max(team))) {
+      if (!team.has_last() && team.is_exchange(bytes)) {
+        allreduce_in_one_exchange(team, items, mine, receive, round.count(), result);
+      } else {
+        allreduce_together(team, items, mine, receive, round.count(), result);
+      }
       continue;
     }
     if (team.size() == 2) {
-      allreduce_of_two(team, items, mine, receive, round.count(), result);
+      allreduce_in_two_exchanges(team, items, mine, receive, round.count(), result);
       continue;
     }
-    const std::size_t bytes = size_of(items.bytes(round.count()));
     const Share own(team, team.rank(), items, round.count());
     const std::byte* combined = combine_shares(team, items, mine, round.count(), own,
                                                a.in_place ? nullptr : receive, result);

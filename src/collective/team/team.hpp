@@ -82,9 +82,13 @@ class Team final : public core::Companion {
     constexpr std::size_t overlapping_bytes = 128 << 10;
     if (flow == Flow::exchange && board_.shape().exchange_bytes > 0)
       return board_.shape().exchange_bytes;
-    if (bytes > room() && !has_long_area_) [[unlikely]]
-      count_long_call();
+    if (bytes > room()) [[unlikely]]
+      want_room();
     return flow == Flow::one_way && !has_last() ? std::min(room(), overlapping_bytes) : room();
+  }
+  /// Called by all members alike, in a call that does not fit into one step.
+  void want_room() {
+    if (!has_long_area_) count_long_call();
   }
   /// One member knows that it is the last to arrive, and can work for all of them.
   [[nodiscard]] bool has_last() const { return board_.shape().counted; }
@@ -95,6 +99,8 @@ class Team final : public core::Companion {
     if (!board_.may_begin(bytes)) wait_for_place(bytes);
     return has_left() ? nowhere() : board_.begin(bytes);
   }
+  /// Whether begin_exchange() of so many makes the step an exchange of two members.
+  [[nodiscard]] bool is_exchange(std::size_t bytes) const { return board_.is_exchange(bytes); }
   /// The same for a step in which all members show as many BYTES, and each waits for all.
   std::byte* begin_exchange(std::size_t bytes) {
     if (!board_.is_exchange(bytes)) return begin(bytes);
