@@ -8,7 +8,6 @@
 #include "base/cache_line.hpp"
 #include "collective/algorithm/buffers.hpp"
 #include "collective/algorithm/exchange.hpp"
-#include "collective/algorithm/instantiate.hpp"
 #include "collective/algorithm/shared.hpp"
 #include "collective/algorithm/showing.hpp"
 
@@ -102,9 +101,8 @@ void take(Team& team, int member, const Slots& most, const Buffer& buffer, Count
 }
 
 /// Step after step, until nobody has more to show.
-template <class Executor, class Arguments>
-void exchange_on_board(Executor& ex, const Arguments& a) {
-  Team& team = *ex.team();
+template <class Arguments>
+void exchange_on_board(Team& team, DirectExecutor& ex, const Arguments& a) {
   const int n = team.size(), me = team.rank();
   const Exchange exchange = prepare_exchange(ex, a);
   Result<void> result;
@@ -141,9 +139,7 @@ void exchange_on_board(Executor& ex, const Arguments& a) {
 
 }  // namespace
 
-template <class Executor>
-void gatherv_shared(Executor ex, const GathervArguments& a) {
-  Team& team = *ex.team();
+void shared_gatherv(Team& team, DirectExecutor ex, const GathervArguments& a) {
   const auto room = static_cast<Count>(team.room());
   const auto shown_of = [&](Count bytes) { return bytes > room ? 0 : bytes; };
   if (team.rank() != a.root) {
@@ -178,9 +174,7 @@ void gatherv_shared(Executor ex, const GathervArguments& a) {
   ex.wait();
 }
 
-template <class Executor>
-void scatterv_shared(Executor ex, const ScattervArguments& a) {
-  Team& team = *ex.team();
+void shared_scatterv(Team& team, DirectExecutor ex, const ScattervArguments& a) {
   const int n = team.size();
   const Slots most = Slots::longest_in(team.room(), n);
   const auto shown_of = [&](Count bytes) { return bytes > most.data_bytes() ? 0 : bytes; };
@@ -216,18 +210,11 @@ void scatterv_shared(Executor ex, const ScattervArguments& a) {
   ex.wait();
 }
 
-template <class Executor>
-void alltoallv_shared(Executor ex, const AlltoallvArguments& a) {
-  exchange_on_board(ex, a);
+void shared_alltoallv(Team& team, DirectExecutor ex, const AlltoallvArguments& a) {
+  exchange_on_board(team, ex, a);
 }
-template <class Executor>
-void alltoallw_shared(Executor ex, const AlltoallwArguments& a) {
-  exchange_on_board(ex, a);
+void shared_alltoallw(Team& team, DirectExecutor ex, const AlltoallwArguments& a) {
+  exchange_on_board(team, ex, a);
 }
-
-HAWSER_INSTANTIATE(gatherv_shared, GathervArguments)
-HAWSER_INSTANTIATE(scatterv_shared, ScattervArguments)
-HAWSER_INSTANTIATE(alltoallv_shared, AlltoallvArguments)
-HAWSER_INSTANTIATE(alltoallw_shared, AlltoallwArguments)
 
 }  // namespace hawser::collective

@@ -7,17 +7,24 @@
 // all take another step, for all have seen that somebody is not done (alltoallv, alltoallw).
 #pragma once
 
+#include <type_traits>
+
 #include "collective/arguments.hpp"
+#include "collective/executor/direct.hpp"
+#include "collective/team/team.hpp"
 
 namespace hawser::collective {
 
-template <class Executor>
-void gatherv_shared(Executor ex, const GathervArguments& a);
-template <class Executor>
-void scatterv_shared(Executor ex, const ScattervArguments& a);
-template <class Executor>
-void alltoallv_shared(Executor ex, const AlltoallvArguments& a);
-template <class Executor>
-void alltoallw_shared(Executor ex, const AlltoallwArguments& a);
+void shared_gatherv(Team&, DirectExecutor ex, const GathervArguments&);
+void shared_scatterv(Team&, DirectExecutor ex, const ScattervArguments&);
+void shared_alltoallv(Team&, DirectExecutor ex, const AlltoallvArguments&);
+void shared_alltoallw(Team&, DirectExecutor ex, const AlltoallwArguments&);
+
+/// One of these as an entry of a selection table. It is never chosen for a plan, which has no team.
+template <class Executor, class Arguments,
+          void (*function)(Team&, DirectExecutor, const Arguments&)>
+void on_team_and_by_messages(Executor ex, const Arguments& arguments) {
+  if constexpr (std::is_same_v<Executor, DirectExecutor>) function(*ex.team(), ex, arguments);
+}
 
 }  // namespace hawser::collective

@@ -72,7 +72,7 @@ constexpr auto table(For<GatherArguments>) {
 template <class E>
 constexpr auto table(For<GathervArguments>) {
   return std::to_array<Rule<E, GathervArguments>>({
-      {"shared", in_a_team, always, gatherv_shared},
+      {"shared", in_a_team, always, on_team_and_by_messages<E, GathervArguments, shared_gatherv>},
       {"linear", always, always, gatherv_linear},
   });
 }
@@ -91,7 +91,7 @@ constexpr auto table(For<ScatterArguments>) {
 template <class E>
 constexpr auto table(For<ScattervArguments>) {
   return std::to_array<Rule<E, ScattervArguments>>({
-      {"shared", in_a_team, always, scatterv_shared},
+      {"shared", in_a_team, always, on_team_and_by_messages<E, ScattervArguments, shared_scatterv>},
       {"linear", always, always, scatterv_linear},
   });
 }
@@ -137,7 +137,8 @@ constexpr auto table(For<AlltoallArguments>) {
 template <class E>
 constexpr auto table(For<AlltoallvArguments>) {
   return std::to_array<Rule<E, AlltoallvArguments>>({
-      {"shared", in_a_team, [](auto& s) { return s.ranks > 2; }, alltoallv_shared},
+      {"shared", in_a_team, [](auto& s) { return s.ranks > 2; },
+       on_team_and_by_messages<E, AlltoallvArguments, shared_alltoallv>},
       {"linear", always, [](auto& s) { return s.ranks <= 64; }, alltoallv_linear},
       {"pairwise", always, always, alltoallv_pairwise},
   });
@@ -146,7 +147,8 @@ constexpr auto table(For<AlltoallvArguments>) {
 template <class E>
 constexpr auto table(For<AlltoallwArguments>) {
   return std::to_array<Rule<E, AlltoallwArguments>>({
-      {"shared", in_a_team, [](auto& s) { return s.ranks > 2; }, alltoallw_shared},
+      {"shared", in_a_team, [](auto& s) { return s.ranks > 2; },
+       on_team_and_by_messages<E, AlltoallwArguments, shared_alltoallw>},
       {"linear", always, [](auto& s) { return s.ranks <= 64; }, alltoallw_linear},
       {"pairwise", always, always, alltoallw_pairwise},
   });
