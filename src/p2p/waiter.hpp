@@ -105,8 +105,8 @@ class Patience {
     ++rounds_;
     if (policy.oversubscribed) {
       if (spin_ != Spin::over && spins_on()) return true;
+      others_had_a_turn_ = true;  // now, or while this one sleeps
       if (rounds_ > policy.yields && idle_time_ns() >= policy.yield_ns) return false;
-      others_had_a_turn_ = true;
       waiter_.relax();
       return true;
     }

@@ -99,14 +99,14 @@ class Team final : public core::Companion {
     if (!board_.may_begin(bytes)) wait_for_place(bytes);
     return has_left() ? nowhere() : board_.begin(bytes);
   }
-  /// Whether begin_exchange() of so many makes the step an exchange of two members.
-  [[nodiscard]] bool is_exchange(std::size_t bytes) const { return board_.is_exchange(bytes); }
   /// The same for a step in which all members show as many BYTES, and each waits for all.
   std::byte* begin_exchange(std::size_t bytes) {
     if (!board_.is_exchange(bytes)) return begin(bytes);
     if (!board_.may_begin(0)) wait_for_place(0);
     return has_left() ? nowhere() : board_.begin_exchange(bytes);
   }
+  /// Whether that makes the step an exchange of two members (hostmem/board.hpp).
+  [[nodiscard]] bool is_exchange(std::size_t bytes) const { return board_.is_exchange(bytes); }
   /// What begin() was told to show is written; others wait for all members, if for any.
   void arrive() {
     if (has_left()) return;
@@ -134,16 +134,18 @@ class Team final : public core::Companion {
   void tell(int member) {
     if (!has_left()) board_.tell(static_cast<std::uint32_t>(member));
   }
-  /// After that, where others may have shown more than this member: they may wait for their places.
-  void make_known() {
-    if (!has_left()) board_.make_known();
-  }
   /// Of that one: what it shows itself, if it does, is written; waits for all others, who show as
   /// many BYTES.
   void collect(std::size_t bytes);
-  /// The same in a step in which each member waits for those before it alone: waits for them.
+  /// After tell(), where others may have shown more than this member: they may wait for their
+  /// places.
+  void make_known() {
+    if (!has_left()) board_.make_known();
+  }
+  /// A step in which each member shows BYTES to those after it, and waits for those before it
+  /// alone: what begin() was told to show is written; waits for them.
   void show_forward(std::size_t bytes);
-  /// The same where the last one makes the result (has_last() only): true if that is this member.
+  /// arrive() where the last one makes the result (has_last() only): true if that is this member.
   [[nodiscard]] bool arrive_perhaps_last() { return has_left() || board_.arrive(); }
   void show_result() {
     if (has_left()) return;
