@@ -34,9 +34,8 @@
 //            and saves it from looking at every cell, and it tells the last one that it is the
 //            last: good where ranks outnumber cores.
 // Showing:   in a step in which one member alone shows something, and nobody waits for another,
-//            that one show()s, and the others listen(): where places are many they do not arrive,
-//            but note their progress, which costs a store to a line of their own, that others read
-//            seldom.
+//            that one show()s, and the others listen(): they do not arrive, but note their
+//            progress, which costs a store to a line of their own, that others read seldom.
 // Collecting: in a step in which one member alone waits, the others tell() it what they show, and
 //            need not be counted: it looks at each of them anyway, one after the other. On a
 //            counted board it says for whom it waits, so that this one alone wakes it.
@@ -216,34 +215,19 @@ class Board {
     return shape_.counted && count_arrival();
   }
 
-  // A step in which one member shows something, and all know which one. The others expect as many
-  // BYTES, or few; if that is an error, they learn it with the data.
+  // A step in which one member shows something, and all know which one.
   /// That member's, after begin(), when its data is written.
-  void show() {
-    publish_own();
-    if (is_counted(bytes_)) count_arrival();
-  }
-  /// Another's, which is done with earlier steps: the step begins. True if it is to wake the others
-  /// now.
-  bool listen(std::size_t bytes) {
+  void show() { publish_own(); }
+  /// Another's, which is done with earlier steps: the step begins, and it waits for the one.
+  void listen() {
     ++step_;
-    bytes_ = bytes;
     note_progress();
-    if (bytes > uncounted_bytes_max) return !shape_.counted || count_arrival();
-    return is_to_wake_now();
+    owes_wake_ = true;
   }
-  /// Once the one has arrived, and shows BYTES, more than was expected perhaps: true if the others
-  /// are to be woken now.
-  bool settle(std::size_t bytes) {
-    const bool is_long = bytes > uncounted_bytes_max;
-    if (is_long == (bytes_ > uncounted_bytes_max)) [[likely]]
-      return false;
+  /// Once the one has arrived, and shows BYTES. True if the others are to be woken now.
+  bool note_heard(std::size_t bytes) {
     bytes_ = bytes;
-    if (is_long) return !shape_.counted || count_arrival();
-    if (!shape_.counted) return false;
-    --counted_uses_[step_ % steps_kept];
-    counts_[step_ % steps_kept].arrivals.fetch_sub(1, std::memory_order_relaxed);
-    return false;
+    return is_to_wake_now();
   }
 
   // A step in which one member alone waits for all others; all know which one.
@@ -358,8 +342,6 @@ class Board {
   }
 
  private:
-  /// Up to this length listeners are not counted: places are many.
-  static constexpr std::size_t uncounted_bytes_max = middle_bytes;
   /// Fewer than middle_steps, so that who waits for a place is woken before others have to wait for
   /// what it will show there.
   static constexpr std::uint64_t steps_between_looks = 16;
@@ -403,9 +385,6 @@ class Board {
     ask(&cell);
     if (bytes > first_line_bytes && bytes <= cell_payload_bytes)
       ask(&cell.payload[first_line_bytes]);
-  }
-  [[nodiscard]] bool is_counted(std::size_t bytes) const {
-    return shape_.counted && bytes > uncounted_bytes_max;
   }
   /// Of who has come to a step with bytes_ and is not counted.
   bool is_to_wake_now() {

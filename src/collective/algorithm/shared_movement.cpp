@@ -1,6 +1,4 @@
 // The collectives of a team that move data.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "collective/algorithm/buffers.hpp"
@@ -49,14 +47,8 @@ Result<void> shared_bcast(Team& team, const BcastArguments& a) {
       continue;
     }
     team.listen_to(a.root, size_of(length));
-    if (team.bytes_of(a.root) != size_of(length)) {
-      result = Error(ErrorClass::truncate,
-                     fmt::format("the root broadcasts {} bytes where this process expects {}",
-                                 round.offset() + static_cast<Count>(team.bytes_of(a.root)),
-                                 bytes_of(a.buffer)));
-    } else {
-      p2p::unpack(a.buffer, round.offset(), team.shown_by(a.root, size_of(length)), length);
-    }
+    team.expect(a.root, size_of(length), result);
+    p2p::unpack(a.buffer, round.offset(), team.shown_by(a.root, size_of(length)), length);
   }
   return result;
 }

@@ -137,13 +137,31 @@ void exchange_on_board(Team& team, DirectExecutor& ex, const Arguments& a) {
   if (!result.ok()) ex.fail(result.take_error());
 }
 
+/// What a root and a member show each other of a block of BYTES, where MOST can be shown. Longer
+/// ones go as a message.
+Count shown_of(Count bytes, Count most) { return bytes > most ? 0 : bytes; }
+
+/// At the root: the longest that is shown of the others' blocks; BY_MESSAGE(block, member) for each
+/// that is not.
+template <class BlockOf, class ByMessage>
+Count longest_shown(const Team& team, Count most, const BlockOf& block,
+                    const ByMessage& by_message) {
+  Count longest = 0;
+  for (int member = 0; member < team.size(); ++member) {
+    if (member == team.rank()) continue;
+    const Count bytes = bytes_of(block(member)), shown = shown_of(bytes, most);
+    longest = std::max(longest, shown);
+    if (shown < bytes) by_message(block(member), member);
+  }
+  return longest;
+}
+
 }  // namespace
 
 void shared_gatherv(Team& team, DirectExecutor ex, const GathervArguments& a) {
-  const auto room = static_cast<Count>(team.room());
-  const auto shown_of = [&](Count bytes) { return bytes > room ? 0 : bytes; };
+  const auto most = static_cast<Count>(team.room());
   if (team.rank() != a.root) {
-    const Count shown = shown_of(bytes_of(a.send));
+    const Count shown = shown_of(bytes_of(a.send), most);
     if (shown < bytes_of(a.send)) ex.send(a.send, a.root);
     show_to(team, a.root, a.send, 0, team.begin(size_of(shown)), shown);
     team.tell(a.root);
@@ -153,20 +171,15 @@ void shared_gatherv(Team& team, DirectExecutor ex, const GathervArguments& a) {
   const auto block = [&](int member) {
     return part(a.receive, a.displacements[member], a.counts[member]);
   };
-  Count longest = 0;
-  for (int member = 0; member < team.size(); ++member) {
-    if (member == a.root) continue;
-    const Count bytes = bytes_of(block(member));
-    longest = std::max(longest, shown_of(bytes));
-    if (shown_of(bytes) < bytes) ex.recv(block(member), member);
-  }
+  const Count longest =
+      longest_shown(team, most, block, [&](const Buffer& to, int member) { ex.recv(to, member); });
   if (!a.in_place) ex.copy(a.send, block(a.root));
   team.begin(0);
   team.collect(size_of(longest));
   Result<void> result;
   for (int member = 0; member < team.size(); ++member) {
     if (member == a.root) continue;
-    const Count shown = shown_of(bytes_of(block(member)));
+    const Count shown = shown_of(bytes_of(block(member)), most);
     team.expect(member, size_of(shown), result);
     p2p::unpack(block(member), 0, team.shown_by(member, size_of(shown)), shown);
   }
@@ -177,9 +190,8 @@ void shared_gatherv(Team& team, DirectExecutor ex, const GathervArguments& a) {
 void shared_scatterv(Team& team, DirectExecutor ex, const ScattervArguments& a) {
   const int n = team.size();
   const Slots most = Slots::longest_in(team.room(), n);
-  const auto shown_of = [&](Count bytes) { return bytes > most.data_bytes() ? 0 : bytes; };
   if (team.rank() != a.root) {
-    const Count bytes = bytes_of(a.receive), shown = shown_of(bytes);
+    const Count bytes = bytes_of(a.receive), shown = shown_of(bytes, most.data_bytes());
     if (shown < bytes) ex.recv(a.receive, a.root);
     team.listen_to(a.root, 0);
     Result<void> result;
@@ -191,18 +203,14 @@ void shared_scatterv(Team& team, DirectExecutor ex, const ScattervArguments& a) 
   const auto block = [&](int member) {
     return part(a.send, a.displacements[member], a.counts[member]);
   };
-  Count longest = 0;
-  for (int member = 0; member < n; ++member) {
-    if (member == a.root) continue;
-    const Count bytes = bytes_of(block(member));
-    longest = std::max(longest, shown_of(bytes));
-    if (shown_of(bytes) < bytes) ex.send(block(member), member);
-  }
+  const Count longest =
+      longest_shown(team, most.data_bytes(), block,
+                    [&](const ConstBuffer& from, int member) { ex.send(from, member); });
   const Slots slots = Slots::for_data(longest, n);
   std::byte* const place = team.begin(slots.whole_bytes());
   for (int member = 0; member < n; ++member) {
     if (member == a.root) continue;
-    const Count shown = shown_of(bytes_of(block(member)));
+    const Count shown = shown_of(bytes_of(block(member)), most.data_bytes());
     show_to(team, member, block(member), 0, slots.begin(place, member, shown), shown);
   }
   team.show();

@@ -122,13 +122,13 @@ class Team final : public core::Companion {
     board_.show();
     board_.wake_others();
   }
-  /// A step in which MEMBER shows something, and this one, and all others, nothing: waits for it.
-  /// BYTES: that it shows, unless something is wrong; or few, where that is not known.
+  /// A step in which MEMBER shows something, BYTES or more, and this one, and all others, nothing:
+  /// waits for it.
   void listen_to(int member, std::size_t bytes) {
     if (has_left()) return;
-    if (board_.listen(bytes)) board_.wake_others();
+    board_.listen();
     await_asking_ahead(member, bytes);
-    if (!has_left() && board_.settle(bytes_of(member))) board_.wake_others();
+    if (!has_left() && board_.note_heard(bytes_of(member))) board_.wake_others();
   }
   /// The same in a step in which MEMBER alone waits for all others, and collect()s.
   void tell(int member) {
