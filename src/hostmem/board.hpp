@@ -70,6 +70,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/cache_line.hpp"
@@ -184,6 +185,8 @@ class Board {
 
   [[nodiscard]] const BoardShape& shape() const { return shape_; }
   [[nodiscard]] std::uint64_t step() const { return step_; }
+  /// About what others move before they come to the present step, or are done with it.
+  [[nodiscard]] std::size_t bytes_at_work() const { return std::max(bytes_, earlier_bytes_); }
 
   /// Whether the next step may be begun with BYTES of data.
   bool may_begin(std::size_t bytes) {
@@ -194,7 +197,7 @@ class Board {
   /// long_bytes once all members know that the long area exists.
   std::byte* begin(std::size_t bytes) {
     ++step_;
-    bytes_ = bytes;
+    earlier_bytes_ = std::exchange(bytes_, bytes);
     return place(me_, bytes);
   }
   /// Whether the step after this one may be an exchange of BYTES, if both make it one.
@@ -204,7 +207,7 @@ class Board {
   /// Begins it, if may_begin(0): where this member's data goes, aligned to a page.
   std::byte* begin_exchange(std::size_t bytes) {
     ++step_;
-    bytes_ = bytes;
+    earlier_bytes_ = std::exchange(bytes_, bytes);
     exchange_step_ = step_;
     ++exchanges_;
     return place(me_, bytes);
@@ -226,7 +229,7 @@ class Board {
   }
   /// Once the one has arrived, and shows BYTES. True if the others are to be woken now.
   bool note_heard(std::size_t bytes) {
-    bytes_ = bytes;
+    earlier_bytes_ = std::exchange(bytes_, bytes);
     return is_to_wake_now();
   }
 
@@ -448,6 +451,7 @@ class Board {
   Waker waker_;
   std::uint64_t step_ = 0;           // the present one; the first is 1
   std::size_t bytes_ = 0;            // of our data in it
+  std::size_t earlier_bytes_ = 0;    // and in the one before
   std::uint64_t exchange_step_ = 0;  // the latest exchange
   std::uint64_t exchanges_ = 0;      // this one included
   std::uint64_t all_came_to_ = 0;    // the latest step of which we know that all have come to it

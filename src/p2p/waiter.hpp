@@ -8,6 +8,7 @@
 //            by any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/time.hpp"
@@ -50,6 +51,8 @@ class Waiter {
   virtual void relax() = 0;
   /// Others' turn on the processor, whatever the policy says.
   virtual void give_way() { relax(); }
+  /// Until it is called again: others have BYTES to move in a turn, each.
+  virtual void expect_turns(std::size_t /*bytes*/) {}
   /// The ticket that sleep() wants: several threads of a process may wait at a time.
   virtual std::uint32_t prepare() = 0;
   /// At most until now_ns() is DEADLINE_NS (never_ns: no limit); perhaps less.

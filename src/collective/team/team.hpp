@@ -200,6 +200,21 @@ class Team final : public core::Companion {
   }
 
  private:
+  /// While this member waits for others, who move data in their turns on its core.
+  class LongTurns {
+   public:
+    explicit LongTurns(const Team& team) : team_(team) { expect(team.board_.bytes_at_work()); }
+    ~LongTurns() { expect(0); }
+    LongTurns(const LongTurns&) = delete;
+    LongTurns& operator=(const LongTurns&) = delete;
+
+   private:
+    void expect(std::size_t bytes) const {
+      if (team_.has_last()) team_.engine_.waiter().expect_turns(bytes);
+    }
+    const Team& team_;
+  };
+
   /// Until READY(), or until there is no hope for it.
   template <class Ready>
   void wait_until(const Ready& ready) {
@@ -209,6 +224,7 @@ class Team final : public core::Companion {
   }
   template <class Ready>
   [[gnu::noinline]] void wait_long_until(const Ready& ready) {
+    const LongTurns turns(*this);
     board_.make_known();
     bool is_ready = false;
     engine_.wait_until([&] { return (is_ready = ready()) || !comm_.is_sound(); });
@@ -234,6 +250,7 @@ class Team final : public core::Companion {
     if (++turns_ % turns_per_round == 0) return false;
     board_.make_known();
     if (comes_from_elsewhere(ready)) return true;
+    const LongTurns turns(*this);
     engine_.waiter().relax();
     return ready();
   }

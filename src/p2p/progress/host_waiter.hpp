@@ -38,6 +38,9 @@ class HostWaiter final : public Waiter {
     platform::yield_cpu();
     if (spreader_) spreader_->note_turn();
   }
+  void expect_turns(std::size_t bytes) override {
+    if (spreader_) spreader_->expect_turns(bytes);
+  }
   std::uint32_t prepare() override { return sleeper_.announce(); }
   void sleep(std::uint32_t ticket, std::uint64_t deadline_ns, WakeBy by) override {
     sleeps_.fetch_add(1, std::memory_order_relaxed);

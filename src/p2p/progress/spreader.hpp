@@ -27,6 +27,8 @@ class Spreader {
     if (step != Spreading::Step::stay) [[unlikely]]
       take(step);
   }
+  /// Until it is called again: others have BYTES to move in a turn, each.
+  void expect_turns(std::size_t bytes) { spreading_.expect_turns(bytes); }
   /// Moves so far, for statistics.
   [[nodiscard]] std::uint64_t moves() const { return moves_.load(std::memory_order_relaxed); }
 

@@ -5,10 +5,10 @@
 // gone: now and then most of them gather on one core, and each turn takes as long as all others'
 // together, while the next core is all but idle. So who waits looks round now and then.
 //
-// Only while nobody on its core computes: then turns come soon after one another. Where somebody
-// does, the kernel knows better: it gathers those who wait on the other cores. And who has moved
-// goes back at the first turn that comes late, since somebody computes there then; the next try
-// waits for twice as long.
+// Only while nobody on its core computes: then turns come soon after one another, or after what
+// they have to move, if that is known. Where somebody does, the kernel knows better: it gathers
+// those who wait on the other cores. And who has moved goes back at the first turn that comes late,
+// since somebody computes there then; the next try waits for twice as long.
 //
 //                                 16 turns, none of them late
 //             +--------------------------------------------------------------+
@@ -44,7 +44,10 @@ class Spreading {
 
   /// For one of RANKS that share CORES (both >= 1).
   Spreading(std::uint32_t ranks, std::uint32_t cores)
-      : round_max_ns_(turn_max_ns * crowd_max * ((ranks - 1) / cores + 1)) {}
+      : turns_in_round_(crowd_max * ((ranks - 1) / cores + 1)) {}
+
+  /// Until it is called again: others have BYTES to move in a turn, each.
+  void expect_turns(std::uint64_t bytes) { turn_bytes_ = bytes; }
 
   /// This rank gave way, and has its core again. NOW_NS() tells the time.
   template <class Clock>
@@ -52,8 +55,9 @@ class Spreading {
     if (const std::uint64_t left = trial_turns_; left > 0) [[unlikely]]
       return note_turn_on_trial(left - 1, now_ns());
     const std::uint64_t turns = turns_ + 1;
-    turns_ = turns % turns_per_look;
-    return turns < turns_per_look ? Step::stay : choose(now_ns());
+    const bool are_enough = turns >= turns_wanted();
+    turns_ = are_enough ? 0 : turns;
+    return are_enough ? choose(now_ns()) : Step::stay;
   }
   /// It has moved from core ORIGIN to a better one, at NOW_NS.
   void note_move(int origin, std::uint64_t now_ns) {
@@ -64,8 +68,12 @@ class Spreading {
   [[nodiscard]] int origin() const { return origin_; }
 
   static constexpr std::uint64_t turns_per_look = 16;
+  /// Where a turn takes as long as several of who only looks: the others are to be told in time.
+  static constexpr std::uint64_t long_turns_per_look = 4;
   /// What a turn of a rank that only looks takes, amply.
   static constexpr std::uint64_t turn_max_ns = 4000;
+  /// Of what it moves besides, at the least.
+  static constexpr std::uint64_t bytes_per_ns = 8;
   /// Times as many ranks as on the average that may have gathered on a core.
   static constexpr std::uint64_t crowd_max = 4;
   static constexpr std::uint64_t interval_min_ns = 2'000'000;
@@ -83,7 +91,7 @@ class Spreading {
 
   /// LEFT: turns of the trial after this one.
   Step note_turn_on_trial(std::uint64_t left, std::uint64_t now_ns) {
-    if (elapsed_ns(now_ns) > round_max_ns_) {
+    if (elapsed_ns(now_ns) > round_max_ns()) {
       trial_turns_ = 0;
       interval_ns_ = std::min(2 * interval_ns_, interval_max_ns);
       stays_until_ns_ = now_ns + interval_ns_;
@@ -94,13 +102,22 @@ class Spreading {
     return Step::stay;
   }
   Step choose(std::uint64_t now_ns) {
-    const bool is_soon = elapsed_ns(now_ns) <= round_max_ns_ * turns_per_look;
+    const bool is_soon = elapsed_ns(now_ns) <= round_max_ns() * turns_wanted();
     if (now_ns - told_ns_ < interval_min_ns) return Step::stay;
     told_ns_ = now_ns;
     return is_soon && now_ns >= stays_until_ns_ ? Step::look : Step::tell;
   }
 
-  const std::uint64_t round_max_ns_;  // until all on a core have had a turn, if nobody computes
+  [[nodiscard]] std::uint64_t turn_max() const { return turn_max_ns + turn_bytes_ / bytes_per_ns; }
+  /// Until all on a core have had a turn, if nobody computes.
+  [[nodiscard]] std::uint64_t round_max_ns() const { return turns_in_round_ * turn_max(); }
+  /// For a look.
+  [[nodiscard]] std::uint64_t turns_wanted() const {
+    return turn_max() < 2 * turn_max_ns ? turns_per_look : long_turns_per_look;
+  }
+
+  const std::uint64_t turns_in_round_;  // at the most
+  Number turn_bytes_{0};
   Number turns_{0};
   Number trial_turns_{0};  // that are left of a trial
   Number last_ns_{0};

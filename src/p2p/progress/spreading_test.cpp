@@ -89,6 +89,21 @@ TEST_F(SpreadingTest, TurnsOfAllRanksOnOneCoreAreNotLate) {
   EXPECT_FALSE(looks(3));
 }
 
+TEST_F(SpreadingTest, TurnsInWhichOthersMoveMuchAreNotLate) {
+  time_to_look();
+  spreading_.expect_turns(256 << 10);
+  std::uint64_t looks = 0;
+  for (int i = 0; i < 1000; ++i) looks += turn(late_ns) == Step::look ? 1 : 0;
+  // At the interval's end, and the few turns' until one looks.
+  EXPECT_GE(looks, 1000 * late_ns / (Spreading::interval_min_ns + 4 * late_ns));
+  move();
+  EXPECT_EQ(turns(Spreading::turns_per_look, late_ns), Step::stay);
+  // So long only somebody computes.
+  for (int i = 0; i < 1000; ++i) EXPECT_NE(turn(1'000'000), Step::look);
+  spreading_.expect_turns(0);
+  for (int i = 0; i < 1000; ++i) EXPECT_NE(turn(late_ns), Step::look);
+}
+
 TEST_F(SpreadingTest, GoesBackAtTheFirstLateTurn) {
   time_to_look();
   move();
