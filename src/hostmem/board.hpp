@@ -206,11 +206,9 @@ class Board {
   }
   /// Begins it, if may_begin(0): where this member's data goes, aligned to a page.
   std::byte* begin_exchange(std::size_t bytes) {
-    ++step_;
-    earlier_bytes_ = std::exchange(bytes_, bytes);
-    exchange_step_ = step_;
+    exchange_step_ = step_ + 1;
     ++exchanges_;
-    return place(me_, bytes);
+    return begin(bytes);
   }
   /// This member's data is written. True if all others have arrived before (counted boards only).
   bool arrive() {

@@ -10,6 +10,8 @@
 // those who wait on the other cores. And who has moved goes back at the first turn that comes late,
 // since somebody computes there then; the next try waits for twice as long.
 //
+// (Of turns in which others move much 4 are enough for a look.)
+//
 //                                 16 turns, none of them late
 //             +--------------------------------------------------------------+
 //             v                                                              |
@@ -108,12 +110,14 @@ class Spreading {
     return is_soon && now_ns >= stays_until_ns_ ? Step::look : Step::tell;
   }
 
-  [[nodiscard]] std::uint64_t turn_max() const { return turn_max_ns + turn_bytes_ / bytes_per_ns; }
+  [[nodiscard]] std::uint64_t longest_turn_ns() const {
+    return turn_max_ns + turn_bytes_ / bytes_per_ns;
+  }
   /// Until all on a core have had a turn, if nobody computes.
-  [[nodiscard]] std::uint64_t round_max_ns() const { return turns_in_round_ * turn_max(); }
+  [[nodiscard]] std::uint64_t round_max_ns() const { return turns_in_round_ * longest_turn_ns(); }
   /// For a look.
   [[nodiscard]] std::uint64_t turns_wanted() const {
-    return turn_max() < 2 * turn_max_ns ? turns_per_look : long_turns_per_look;
+    return longest_turn_ns() < 2 * turn_max_ns ? turns_per_look : long_turns_per_look;
   }
 
   const std::uint64_t turns_in_round_;  // at the most
