@@ -116,6 +116,32 @@ TEST(OneCopyChoice, AFewOfVeryLongMessagesAreTried) {
   EXPECT_GT(pair.exchange(128 * 2, apart), 128);
 }
 
+/// What a receiver does of MESSAGES that come one way.
+int receive(OneCopyChoice& choice, int messages, const Work& paces) {
+  using Copy = OneCopyChoice::Copy;
+  int once = 0;
+  for (int i = 0; i < messages; ++i) {
+    const bool is_once = choice.next(crossing_bytes);
+    once += static_cast<int>(is_once);
+    const Copy copy = is_once ? Copy::by_kernel : Copy::out_of_frame;
+    const std::size_t run_bytes = is_once ? crossing_bytes : one_frame_bytes;
+    const std::uint64_t pace = is_once ? paces.by_kernel : paces.out_of_frame;
+    for (std::size_t at = 0; at < crossing_bytes; at += run_bytes)
+      if (choice.wants_time(copy)) choice.took(copy, run_bytes, pace * run_bytes / 1024);
+  }
+  return once;
+}
+
+TEST(OneCopyChoice, OneWayItIsOneCopyWhereThatTakesLessThanTheSecond) {
+  constexpr Work quick_kernel{50, 56, 33};
+  OneCopyChoice choice(OneCopyChoice::Share::second_copy);
+  EXPECT_FALSE(choice.wants_time(OneCopyChoice::Copy::into_frame)) << "that is the peer's work";
+  EXPECT_LT(receive(choice, 20'000, apart), 20 * trial_messages)
+      << "less than both copies, but not than the second";
+  EXPECT_GT(receive(choice, 20'000, quick_kernel), 15'000);
+  EXPECT_LT(receive(choice, 20'000, apart_written), 5'000) << "and back";
+}
+
 TEST(OneCopyChoice, AnInterruptChangesNothing) {
   CrossingPair pair;
   pair.is_interrupted = true;

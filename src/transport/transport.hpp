@@ -205,6 +205,9 @@ struct FrameRoom {
   std::byte* payload = nullptr;
 };
 
+/// How long messages flow between this process and a peer.
+enum class Flow : std::uint8_t { from_peer, both_ways };
+
 class Link {
  public:
   Link() = default;
@@ -352,10 +355,12 @@ class Link {
   /// refused once, the channel is gone.
   virtual std::int64_t get(std::span<const MemoryPiece> local,
                            std::span<const MemoryPiece> remote) = 0;
-  /// While long messages flow to the peer and from it at the same time: whether to get() the next
-  /// one from it, of BYTES, takes this process less than to copy that out of frames, and another
-  /// one into frames. Asked once for each; says so now and then to find out.
-  [[nodiscard]] virtual bool does_one_copy_pay(std::size_t /*bytes*/) { return false; }
+  /// While long messages flow as FLOW says: whether to get() the next one from the peer, of BYTES,
+  /// takes this process less than to copy that out of frames, and, where they flow both ways,
+  /// another one into frames. Asked once for each; says so now and then to find out.
+  [[nodiscard]] virtual bool does_one_copy_pay(std::size_t /*bytes*/, Flow /*flow*/) {
+    return false;
+  }
 
   // Operations on the program's memory (channel rc_rdma; tcp_zero_copy has gets alone).
 

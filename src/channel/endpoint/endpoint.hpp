@@ -287,6 +287,8 @@ class Endpoint {
   std::uint32_t sends_under_way = 0;
   // Long messages from it since the last one that crossed one of these, counted down; by p2p.
   std::uint8_t crossings_remembered = 0;
+  // Long messages from it since then, or since the last of these, as far as they count; by p2p.
+  std::uint8_t fetched_in_a_row = 0;
 
  private:
   friend class EndpointTable;

@@ -98,8 +98,8 @@ class FakeLink final : public transport::Link {
       *reinterpret_cast<std::byte*>(local.front().address) ^= std::byte{1};
     return static_cast<std::int64_t>(local.front().bytes);
   }
-  [[nodiscard]] bool does_one_copy_pay(std::size_t /*bytes*/) override {
-    ++asked_for_copies;
+  [[nodiscard]] bool does_one_copy_pay(std::size_t /*bytes*/, transport::Flow flow) override {
+    ++(flow == transport::Flow::both_ways ? asked_for_copies : asked_for_copies_one_way);
     return one_copy_pays;
   }
   transport::Result<std::unique_ptr<transport::HeldMemory>> hold(std::uint64_t /*address*/,
@@ -139,6 +139,7 @@ class FakeLink final : public transport::Link {
   bool damages_next = false;            // of them
   bool one_copy_pays = false;
   int asked_for_copies = 0;  // whether they pay
+  int asked_for_copies_one_way = 0;
 
  private:
   static void copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {

@@ -5,8 +5,8 @@
 //   channel.send_rules   size <= 32K -> self
 //                        size <= 16K -> ring
 //                        size <= 448 -> shared_queue
+//                        one_copy_pays and not oversubscribed and size >= 64K -> single_copy
 //                        ranks <= 5 and size <= 64K and not progress_threads -> ring
-//                        one_copy_pays and size >= 128K -> single_copy
 //                        not oversubscribed and not progress_threads -> ring
 //                        true -> single_copy
 //                        true -> ring
@@ -62,8 +62,8 @@ using transport::ChannelSet;
 struct PolicySettings {
   std::string send_rules =
       "size <= 32K -> self; size <= 16K -> ring; size <= 448 -> shared_queue; "
+      "one_copy_pays and not oversubscribed and size >= 64K -> single_copy; "
       "ranks <= 5 and size <= 64K and not progress_threads -> ring; "
-      "one_copy_pays and size >= 128K -> single_copy; "
       "not oversubscribed and not progress_threads -> ring; true -> single_copy; true -> ring; "
       "true -> shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; "
       "size <= 8192 -> rc_send; size <= 8192 -> xrc_send; true -> rc_rdma; size <= 16K -> ud_send; "

@@ -273,7 +273,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void fetch_now(ReceiveRequest& request);
   void fetch_undecided();
   void fetch_undecided(const channel::Endpoint& from);
-  static bool crosses_a_send(channel::Endpoint& from);
+  static std::optional<transport::Flow> note_flow(channel::Endpoint& from);
   void ask_for_frames(ReceiveRequest& request);
   static bool is_copied_once(const ReceiveRequest& request);
   bool copy_chunk(ReceiveRequest& request);

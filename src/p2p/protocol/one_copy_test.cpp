@@ -18,7 +18,8 @@ using channel::End;
 using channel::FakeLink;
 using transport::ChannelKind;
 
-constexpr std::size_t crossing_bytes = std::size_t{128} * 1024;  // of the default send rules
+constexpr std::size_t crossing_bytes = std::size_t{64} * 1024;  // of the default send rules
+constexpr int in_a_row_min = 8;  // long messages that no other one answers
 constexpr std::uint64_t between_rounds_ns = 10'000;
 constexpr std::uint32_t mpi_byte_handle = 0x247;  // MPI_BYTE
 
@@ -124,14 +125,34 @@ TEST_F(OneCopy, OfMessagesThatCrossWhereItPays) {
   EXPECT_EQ(b->peer().sent(ChannelKind::single_copy).bytes, 0U);
 }
 
-TEST_F(OneCopy, NotOfMessagesOfOneDirection) {
+TEST_F(OneCopy, NotOfTheFirstMessagesOfOneDirection) {
   open();
   b->link().one_copy_pays = true;
-  const auto message = send(*a, *b, crossing_bytes);
-  finish(*message);
+  for (int i = 0; i < in_a_row_min; ++i) finish(*send(*a, *b, crossing_bytes));
   EXPECT_EQ(b->copied(), 0U);
-  EXPECT_EQ(b->link().asked_for_copies, 0);
+  EXPECT_EQ(b->link().asked_for_copies + b->link().asked_for_copies_one_way, 0);
   EXPECT_EQ(a->peer().sends_under_way, 0U);
+}
+
+TEST_F(OneCopy, OfMessagesThatFollowEachOtherWhereItPays) {
+  open();
+  b->link().one_copy_pays = true;
+  for (int i = 0; i < in_a_row_min + 5; ++i) finish(*send(*a, *b, crossing_bytes));
+  EXPECT_EQ(b->copied(), 5 * crossing_bytes);
+  EXPECT_EQ(b->link().asked_for_copies_one_way, 5);
+  b->link().one_copy_pays = false;
+  finish(*send(*a, *b, crossing_bytes));
+  EXPECT_EQ(b->copied(), 5 * crossing_bytes);
+}
+
+TEST_F(OneCopy, NotOfMessagesThatAlternate) {
+  open();
+  a->link().one_copy_pays = b->link().one_copy_pays = true;
+  for (int i = 0; i < 20; ++i) {
+    finish(*send(*a, *b, crossing_bytes));
+    finish(*send(*b, *a, crossing_bytes));
+  }
+  EXPECT_EQ(a->copied() + b->copied(), 0U);
 }
 
 TEST_F(OneCopy, WhatIsThereBeforeTheNextSendIsDecidedWithThat) {
@@ -160,6 +181,7 @@ TEST_F(OneCopy, MessagesThatNoLongerCrossGoByFrames) {
   a->link().one_copy_pays = b->link().one_copy_pays = true;
   exchange(crossing_bytes);
   const std::uint64_t copied = b->copied();
+  b->link().one_copy_pays = false;
   for (int i = 0; i < 40; ++i) finish(*send(*a, *b, crossing_bytes));
   EXPECT_EQ(b->copied(), copied);
   EXPECT_EQ(b->peer().crossings_remembered, 0);

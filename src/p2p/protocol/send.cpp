@@ -221,6 +221,7 @@ bool ChannelBackend::start(SendRequest& request) {
 /// Its peer may name it from now on; how.
 std::uint64_t ChannelBackend::enlist(SendRequest& request) {
   ++request.endpoint->sends_under_way;
+  request.endpoint->fetched_in_a_row = 0;
   return request.token = sends_in_rendezvous_.insert(&request);
 }
 

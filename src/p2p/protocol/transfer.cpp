@@ -176,27 +176,38 @@ void ChannelBackend::fetch_now(ReceiveRequest& request) {
   }
 }
 
-/// As its sender offers, and our rules agree; where we have the choice, while there are messages to
-/// the sender as well, and one copy pays.
+/// As its sender offers, and our rules agree; where we have the choice, where one copy pays: while
+/// there are messages to the sender as well, or only those from it.
 bool ChannelBackend::is_copied_once(const ReceiveRequest& request) {
   Endpoint& from = *request.endpoint;
   if (!from.has(ChannelKind::single_copy) || !can_check(request, ChannelKind::single_copy))
     return false;
   if (request.offered.offer == wire::Offer::single_copy)
     return from.select(request.total) == ChannelKind::single_copy;
-  return request.offered.offer == wire::Offer::frames_or_single_copy && crosses_a_send(from) &&
-         from.may_be_copied_once(request.total) && from.link().does_one_copy_pay(request.total);
+  if (request.offered.offer != wire::Offer::frames_or_single_copy) return false;
+  const std::optional<transport::Flow> flow = note_flow(from);
+  return flow && from.may_be_copied_once(request.total) &&
+         from.link().does_one_copy_pay(request.total, *flow);
 }
 
-/// Whether a long message from FROM, which is about to be fetched, crosses one of ours.
-bool ChannelBackend::crosses_a_send(Endpoint& from) {
+/// A long message from FROM is about to be fetched. Whether it crosses one of ours, or is one of a
+/// row that are answered by none; nothing where they alternate: those are there sooner by frames,
+/// whose first ones are read while the last are written.
+std::optional<transport::Flow> ChannelBackend::note_flow(Endpoint& from) {
   constexpr std::uint8_t messages_remembered = 16;
+  constexpr std::uint8_t row_min = 8;
   if (from.sends_under_way > 0) {
     from.crossings_remembered = messages_remembered;
-  } else if (from.crossings_remembered > 0) {
-    --from.crossings_remembered;
+    return transport::Flow::both_ways;
   }
-  return from.sends_under_way > 0;
+  if (from.crossings_remembered > 0) {
+    --from.crossings_remembered;
+  } else if (from.fetched_in_a_row < row_min) {
+    ++from.fetched_in_a_row;
+  } else {
+    return transport::Flow::from_peer;
+  }
+  return std::nullopt;
 }
 
 void ChannelBackend::complete_fetch(ReceiveRequest& request) {

@@ -12,21 +12,23 @@ namespace hawser::transport::shm {
 using hostmem::OneCopyChoice;
 using hostmem::SourceLines;
 
-namespace {
-
-/// Runs COPY of BYTES, whose time CHOICE, if there is one, may want to know.
 template <class Copy>
-void copy_timed(OneCopyChoice* choice, OneCopyChoice::Copy kind, std::size_t bytes, Copy&& copy) {
-  if (bytes < OneCopyChoice::run_bytes_min || choice == nullptr || !choice->wants_time(kind)) {
-    copy();
-    return;
-  }
+void ShmLink::copy_timed(OneCopyChoice::Copy kind, std::size_t bytes, const Copy& copy) {
+  if (bytes < OneCopyChoice::run_bytes_min) return copy();
+  // What one of them wants to know is enough for both.
+  OneCopyChoice* const both_ways = one_copy_choice();
+  OneCopyChoice& asks = both_ways != nullptr ? *both_ways : one_copy_from_peer_;
+  if (!asks.wants_time(kind)) return copy();
   const std::uint64_t began_ns = platform::monotonic_ns();
   copy();
-  choice->took(kind, bytes, platform::monotonic_ns() - began_ns);
+  note_time(kind, bytes, platform::monotonic_ns() - began_ns);
 }
 
-}  // namespace
+void ShmLink::note_time(OneCopyChoice::Copy kind, std::size_t bytes, std::uint64_t ns) {
+  one_copy_from_peer_.took(kind, bytes, ns);
+  if (OneCopyChoice* const both_ways = one_copy_choice(); both_ways != nullptr)
+    both_ways->took(kind, bytes, ns);
+}
 
 std::size_t ShmLink::frame_bytes_max(ChannelKind kind) const {
   if (kind == ChannelKind::ring && outgoing_)
@@ -103,13 +105,12 @@ QueueSlot* ShmLink::claim_slot() {
 void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (outgoing_ && outgoing_->is_reserved_past_cache() && bytes >= base::cache_line_bytes)
     return base::copy_past_cache(to, from, bytes);
-  copy_timed(one_copy_choice(), OneCopyChoice::Copy::into_frame, bytes,
-             [&] { copy_in_(to, from, bytes); });
+  copy_timed(OneCopyChoice::Copy::into_frame, bytes, [&] { copy_in_(to, from, bytes); });
 }
 
 void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes,
                        std::uint64_t message_bytes) {
-  copy_timed(one_copy_choice(), OneCopyChoice::Copy::out_of_frame, bytes, [&] {
+  copy_timed(OneCopyChoice::Copy::out_of_frame, bytes, [&] {
     if (is_for_memory(to, bytes, message_bytes)) return base::copy_past_cache(to, from, bytes);
     const bool is_cell = incoming_ring_ && incoming_ring_->is_front_in_cell();
     hostmem::MeasuredCopy& copy = is_cell ? copy_out_of_cell_ : copy_out_;
@@ -180,7 +181,8 @@ void ShmLink::tell_of_room() {
     wake_peer();
 }
 
-bool ShmLink::does_one_copy_pay(std::size_t bytes) {
+bool ShmLink::does_one_copy_pay(std::size_t bytes, Flow flow) {
+  if (flow == Flow::from_peer) return one_copy_from_peer_.next(bytes);
   if (auto* const follower = std::get_if<hostmem::OneCopyFollower>(&one_copy_))
     return outgoing_ && follower->next(bytes, outgoing_->one_copy_word());
   OneCopyChoice& choice = *one_copy_choice();
@@ -192,10 +194,9 @@ bool ShmLink::does_one_copy_pay(std::size_t bytes) {
 std::int64_t ShmLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
   const std::uint64_t began_ns = platform::monotonic_ns();
   const std::int64_t copied = platform::read_memory(pid_, local, remote);
-  if (OneCopyChoice* const choice = one_copy_choice();
-      choice != nullptr && copied >= static_cast<std::int64_t>(OneCopyChoice::run_bytes_min))
-    choice->took(OneCopyChoice::Copy::by_kernel, static_cast<std::size_t>(copied),
-                 platform::monotonic_ns() - began_ns);
+  if (copied >= static_cast<std::int64_t>(OneCopyChoice::run_bytes_min))
+    note_time(OneCopyChoice::Copy::by_kernel, static_cast<std::size_t>(copied),
+              platform::monotonic_ns() - began_ns);
   if (copied == -EPERM || copied == -ENOSYS) channels_.remove(ChannelKind::single_copy);
   return copied;
 }

@@ -74,7 +74,7 @@ class ShmLink final : public Link {
   void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
-  [[nodiscard]] bool does_one_copy_pay(std::size_t bytes) override;
+  [[nodiscard]] bool does_one_copy_pay(std::size_t bytes, Flow flow) override;
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
   /// Our number for this peer: what it writes into our queue as `owner`.
@@ -158,10 +158,14 @@ class ShmLink final : public Link {
   [[nodiscard]] bool is_for_memory(const std::byte* to, std::size_t bytes,
                                    std::uint64_t message_bytes);
   void count_longer_frame(std::size_t bytes);
-  /// Null where the peer measures.
+  /// Of messages both ways; null where the peer measures.
   [[nodiscard]] hostmem::OneCopyChoice* one_copy_choice() {
     return std::get_if<hostmem::OneCopyChoice>(&one_copy_);
   }
+  /// Runs COPY of BYTES, whose time those who choose may want to know.
+  template <class Copy>
+  void copy_timed(hostmem::OneCopyChoice::Copy kind, std::size_t bytes, const Copy& copy);
+  void note_time(hostmem::OneCopyChoice::Copy kind, std::size_t bytes, std::uint64_t ns);
 
   Identity identity_;
   std::uint32_t number_;
@@ -182,8 +186,10 @@ class ShmLink final : public Link {
   hostmem::MeasuredCopy copy_out_{hostmem::CopyEnds::from_peer};
   hostmem::MeasuredCopy copy_out_of_cell_{hostmem::CopyEnds::from_peer_to_us};
   hostmem::ColdPlaces cold_places_;
-  /// We follow the peer, or measure for both.
+  /// Of messages both ways: we follow the peer, or measure for both.
   std::variant<hostmem::OneCopyFollower, hostmem::OneCopyChoice> one_copy_;
+  /// Of those from the peer alone.
+  hostmem::OneCopyChoice one_copy_from_peer_{hostmem::OneCopyChoice::Share::second_copy};
   RingShape outgoing_shape_{};
   std::uint32_t put_off_ = 0;       // in a row
   std::uint64_t longer_bytes_ = 0;  // since the last question, in a ring without a long area
