@@ -124,10 +124,10 @@ int receive(OneCopyChoice& choice, int messages, const Work& paces) {
     const bool is_once = choice.next(crossing_bytes);
     once += static_cast<int>(is_once);
     const Copy copy = is_once ? Copy::by_kernel : Copy::out_of_frame;
-    const std::size_t run_bytes = is_once ? crossing_bytes : one_frame_bytes;
+    const std::size_t timed_bytes = is_once ? crossing_bytes : one_frame_bytes;
     const std::uint64_t pace = is_once ? paces.by_kernel : paces.out_of_frame;
-    for (std::size_t at = 0; at < crossing_bytes; at += run_bytes)
-      if (choice.wants_time(copy)) choice.took(copy, run_bytes, pace * run_bytes / 1024);
+    for (std::size_t at = 0; at < crossing_bytes; at += timed_bytes)
+      if (choice.wants_time(copy)) choice.took(copy, timed_bytes, pace * timed_bytes / 1024);
   }
   return once;
 }
