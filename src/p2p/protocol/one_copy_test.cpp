@@ -181,9 +181,10 @@ TEST_F(OneCopy, MessagesThatNoLongerCrossGoByFrames) {
   a->link().one_copy_pays = b->link().one_copy_pays = true;
   exchange(crossing_bytes);
   const std::uint64_t copied = b->copied();
-  b->link().one_copy_pays = false;
-  for (int i = 0; i < 40; ++i) finish(*send(*a, *b, crossing_bytes));
-  EXPECT_EQ(b->copied(), copied);
+  constexpr int crossings_remembered = 16;
+  for (int i = 0; i < crossings_remembered + in_a_row_min; ++i)
+    finish(*send(*a, *b, crossing_bytes));
+  EXPECT_EQ(b->copied(), copied) << "until they are known to be of one direction";
   EXPECT_EQ(b->peer().crossings_remembered, 0);
 }
 
