@@ -327,6 +327,14 @@ std::uint32_t Engine::prepare_to_sleep() {
   return ticket;
 }
 
+void Engine::do_what_is_due() {
+  {
+    const LaneLock lock(*this);
+    backend_.arm();
+  }
+  progress();
+}
+
 std::uint64_t Engine::deadline_ns() {
   const LaneLock lock(*this);
   return backend_.deadline_ns();

@@ -181,6 +181,8 @@ class Engine {
   [[nodiscard]] std::uint64_t deadline_ns();
   /// The ticket for the waiter's sleep().
   std::uint32_t prepare_to_sleep();
+  /// In a round of progress that looks at every clock.
+  void do_what_is_due();
 
   bool sends_short(const ConstBuffer& buffer, const Envelope& envelope, SendMode mode);
   bool sends_short_locked(const ConstBuffer& buffer, const Envelope& envelope);
@@ -252,15 +254,21 @@ void Engine::wait_until(Done&& done) {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     const std::uint32_t ticket = prepare_to_sleep();
     const bool is_done = done();
+    std::uint64_t deadline = never_ns;
     if (is_done || progress()) {
       waiter_.cancel();
       // Another thread may have gone to sleep on the announcement that we took back.
       if (threaded_) waiter_.wake();
     } else {
-      waiter_.sleep(ticket, deadline_ns(), WakeBy::anything);
+      deadline = deadline_ns();
+      waiter_.sleep(ticket, deadline, WakeBy::anything);
     }
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
-    patience.renew();
+    if (deadline == never_ns || waiter_.now_ns() < deadline) {
+      patience.renew();
+    } else {
+      do_what_is_due();  // no sign that anything else is about to come
+    }
     visit.note_sleep();
     if (is_done) return;
   }

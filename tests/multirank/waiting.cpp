@@ -1,10 +1,11 @@
 // Ranks that wait must sleep: blocked in MPI_Recv for three seconds, each uses less than 1 % of a
-// core. Rank 0 sleeps outside MPI, then sends.
+// core; with an address sanitizer less than 4 %. Rank 0 sleeps outside MPI, then sends.
 #include <sys/resource.h>
 
 #include <chrono>
 #include <thread>
 
+#include "base/sanitizers.hpp"
 #include "check.hpp"
 
 namespace {
@@ -18,11 +19,16 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// Networks wake a rank now and then, at most 15 times in this while. In a virtual machine all
+// memory has become far in the meantime: the first look at 100 pages was seen to take 5 ms, and
+// what a sanitizer notes of memory doubles the pages.
+constexpr double share_max = HAWSER_ADDRESS_SANITIZER ? 0.04 : 0.01;
+
 }  // namespace
 
 int main() {
   using namespace multirank;
-  constexpr double waited_s = 3, share_max = 0.01;
+  constexpr double waited_s = 3;
   const Mpi mpi;
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
   int value = 7;

@@ -62,6 +62,7 @@ class ManualBackend final : public p2p::Backend {
   bool refuses_sends = false;
   std::function<void(ManualRequest&)> on_send;
   std::function<bool()> on_progress = [] { return false; };
+  std::function<std::uint64_t()> deadline = [] { return base::never_ns; };
   int immediate_sends = 0;
   int rounds = 0;
 
@@ -97,6 +98,7 @@ class ManualBackend final : public p2p::Backend {
     ++rounds;
     return on_progress();
   }
+  [[nodiscard]] std::uint64_t deadline_ns() const override { return deadline(); }
   bool is_drained() override { return true; }
 };
 
