@@ -532,7 +532,7 @@ void register_collective(base::ParameterRegistry& registry, collective::Tuning& 
       allowed.emplace_back(name);
     registry.add(fmt::format("collective.{}", operation), algorithm,
                  {.sentence = fmt::format("The algorithm of {} wherever it can do the job; empty: "
-                                          "chosen by size and ranks.",
+                                          "chosen by size, ranks and, for some, trials.",
                                           operation),
                   .allowed = std::move(allowed),
                   .handling = {.verbosity = base::Verbosity::tuner_detail,

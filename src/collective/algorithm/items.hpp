@@ -33,14 +33,14 @@ struct Items {
     });
   }
   /// into = MINE op SHOWN, or the other way round if this member's are not FIRST. SHOWN may be
-  /// written, and if they are FIRST has the same in the end; INTO may be MINE.
+  /// written. INTO may be MINE. If they are FIRST, SHOWN has the same in the end, and may be INTO.
   void combine_two(const std::byte* mine, bool first, std::byte* shown, std::byte* into,
                    Count count) const {
     const auto apply = applied();
     in_runs(count, [&](Count begin, Count items) {
       if (first) {
         apply(mine + begin, shown + begin, items);
-        copy(into + begin, shown + begin, items);
+        if (into != shown) copy(into + begin, shown + begin, items);
       } else {
         if (into != mine) copy(into + begin, mine + begin, items);
         apply(shown + begin, into + begin, items);

@@ -27,7 +27,11 @@ Result<void> shared_exscan(Team&, const ExscanArguments&);
 
 // Of teams that read each other's memory: every member takes what it needs straight out of the
 // buffers of the others.
+Result<void> direct_bcast(Team&, const BcastArguments&);
+Result<void> direct_allgather(Team&, const AllgatherArguments&);
 Result<void> direct_alltoall(Team&, const AlltoallArguments&);
+/// Of two members.
+Result<void> direct_reduce(Team&, const ReduceArguments&);
 
 /// For lengths and indices, which are never negative.
 inline std::size_t size_of(Count count) { return static_cast<std::size_t>(count); }

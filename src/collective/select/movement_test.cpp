@@ -65,6 +65,17 @@ TEST(Bcast, all_get_the_roots_items) {
   });
 }
 
+TEST(Bcast, long_ones_come_whole_while_their_ways_are_tried) {
+  const Layouts types;
+  for (const int ranks : {2, 3}) {
+    run_ranks(ranks, false, [&](Rank& rank) {
+      Tester t(rank, rank.world(), types);
+      for (int call = 0; call < 100; ++call)
+        check_bcast(t, "", false, types.integer(), 20000 + call, call % ranks);
+    });
+  }
+}
+
 TEST(Gather, blocks_arrive_in_rank_order) {
   for_each_form("gather", [](Tester& t, std::string_view algorithm, bool nonblocking) {
     for (Datatype* type : t.types.all()) {

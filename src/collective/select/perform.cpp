@@ -10,6 +10,8 @@
 #include "collective/algorithm/instantiate.hpp"
 #include "collective/algorithm/inter.hpp"
 #include "collective/select/tables.hpp"
+#include "hostmem/pace.hpp"
+#include "platform/clock.hpp"
 
 namespace hawser::collective {
 namespace {
@@ -64,6 +66,23 @@ void run_chosen(Executor& ex, const Arguments& a, const Situation& now) {
                                              a.algorithm, names)));
 }
 
+/// The same, where members may also read each other's memory: what is quicker is found out.
+template <class Executor, class Arguments>
+void run_quicker(Executor& ex, const Arguments& a, Situation now, Contested what) {
+  Team* const team = now.in_team && now.reads_memory ? ex.team() : nullptr;
+  if (team == nullptr || now.bytes < Team::contested_bytes_min || !a.algorithm.empty())
+    return run_chosen(ex, a, now);
+  Contest& contest = team->contest(what, now.bytes);
+  const Contest::Turn turn = contest.next();
+  now.reading_pays = turn.reads;
+  const std::uint64_t began_ns = turn.is_timed ? platform::monotonic_ns() : 0;
+  run_chosen(ex, a, now);
+  if (turn.is_timed)
+    contest.took(turn.reads,
+                 hostmem::pace_of(size_of(now.bytes), platform::monotonic_ns() - began_ns));
+  if (contest.is_over()) team->settle(contest);
+}
+
 // One overload per collective for intracommunicators, one for intercommunicators. Where a message
 // is empty on all members there is nothing to do; a barrier is the exception.
 
@@ -79,7 +98,7 @@ void inter(Executor& ex, const BarrierArguments& a) {
 template <class Executor>
 void intra(Executor& ex, const BcastArguments& a) {
   const Count bytes = bytes_of(a.buffer);
-  if (bytes > 0) run_chosen(ex, a, situation(ex, bytes));
+  if (bytes > 0) run_quicker(ex, a, situation(ex, bytes), Contested::bcast);
 }
 template <class Executor>
 void inter(Executor& ex, const BcastArguments& a) {
@@ -127,7 +146,7 @@ void inter(Executor& ex, const ScattervArguments& a) {
 template <class Executor>
 void intra(Executor& ex, const AllgatherArguments& a) {
   const Count bytes = bytes_of(a.receive);
-  if (bytes > 0) run_chosen(ex, a, situation(ex, bytes));
+  if (bytes > 0) run_quicker(ex, a, situation(ex, bytes), Contested::allgather);
 }
 template <class Executor>
 void inter(Executor& ex, const AllgatherArguments& a) {
@@ -149,7 +168,7 @@ void inter(Executor& ex, const AllgathervArguments& a) {
 template <class Executor>
 void intra(Executor& ex, const AlltoallArguments& a) {
   const Count bytes = bytes_of(a.receive);
-  if (bytes > 0) run_chosen(ex, a, situation(ex, bytes));
+  if (bytes > 0) run_quicker(ex, a, situation(ex, bytes), Contested::alltoall);
 }
 template <class Executor>
 void inter(Executor& ex, const AlltoallArguments& a) {
@@ -177,7 +196,7 @@ void inter(Executor& ex, const AlltoallwArguments& a) {
 template <class Executor>
 void intra(Executor& ex, const ReduceArguments& a) {
   const Count bytes = a.count * a.type->size();
-  if (bytes > 0) run_chosen(ex, a, reduction(ex, bytes, a));
+  if (bytes > 0) run_quicker(ex, a, reduction(ex, bytes, a), Contested::reduce);
 }
 template <class Executor>
 void inter(Executor& ex, const ReduceArguments& a) {

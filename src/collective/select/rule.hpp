@@ -21,6 +21,8 @@ struct Situation {
   bool in_team = false;
   /// And they read each other's memory.
   bool reads_memory = false;
+  /// Which is quicker for this collective, or is to be tried now (team/contest.hpp).
+  bool reading_pays = false;
   // Of messages, and not found out for a call on a board:
   /// More ranks than cores: messages and wake-ups cost more than long paths.
   bool oversubscribed = false;
@@ -48,6 +50,7 @@ inline bool always(const Situation&) { return true; }
 inline bool never(const Situation&) { return false; }
 inline bool in_a_team(const Situation& s) { return s.in_team; }
 inline bool in_a_reading_team(const Situation& s) { return s.in_team && s.reads_memory; }
+inline bool reading_pays(const Situation& s) { return s.reading_pays; }
 inline bool commutes(const Situation& s) { return s.commutative; }
 inline bool powers_of_two(const Situation& s) { return s.is_power_of_two(); }
 

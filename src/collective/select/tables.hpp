@@ -43,6 +43,7 @@ constexpr auto table(For<BarrierArguments>) {
 template <class E>
 constexpr auto table(For<BcastArguments>) {
   return std::to_array<Rule<E, BcastArguments>>({
+      {"direct", in_a_reading_team, reading_pays, on_team<E, BcastArguments, direct_bcast>},
       // Of two, long data flows quicker through the ring between them, which is longer than what a
       // member shows on the board: its lines have left the reader's nearest caches.
       {"shared", in_a_team, [](auto& s) { return s.ranks > 2 || s.bytes < 16 * kib; },
@@ -99,6 +100,7 @@ constexpr auto table(For<ScattervArguments>) {
 template <class E>
 constexpr auto table(For<AllgatherArguments>) {
   return std::to_array<Rule<E, AllgatherArguments>>({
+      {"direct", in_a_reading_team, reading_pays, on_team<E, AllgatherArguments, direct_allgather>},
       {"shared", in_a_team, always, on_team<E, AllgatherArguments, shared_allgather>},
       {"linear", always, [](auto& s) { return s.wants_few_rounds(s.bytes * s.ranks, mib); },
        allgather_linear},
@@ -123,7 +125,8 @@ template <class E>
 constexpr auto table(For<AlltoallArguments>) {
   return std::to_array<Rule<E, AlltoallArguments>>({
       // One copy of each block instead of two: what counts where their places fill the caches.
-      {"direct", in_a_reading_team, [](auto& s) { return s.bytes * s.ranks * s.ranks >= 64 * mib; },
+      {"direct", in_a_reading_team,
+       [](auto& s) { return s.reading_pays || s.bytes * s.ranks * s.ranks >= 64 * mib; },
        on_team<E, AlltoallArguments, direct_alltoall>},
       {"shared", in_a_team, always, on_team<E, AlltoallArguments, shared_alltoall>},
       {"bruck", always, [](auto& s) { return s.bytes <= 256 && s.ranks >= 8; }, alltoall_bruck},
@@ -157,6 +160,8 @@ constexpr auto table(For<AlltoallwArguments>) {
 template <class E>
 constexpr auto table(For<ReduceArguments>) {
   return std::to_array<Rule<E, ReduceArguments>>({
+      {"direct", [](auto& s) { return in_a_reading_team(s) && s.ranks == 2; }, reading_pays,
+       on_team<E, ReduceArguments, direct_reduce>},
       // As in a broadcast.
       {"shared", in_a_team, [](auto& s) { return s.ranks > 2 || s.bytes < 64 * kib; },
        on_team<E, ReduceArguments, shared_reduce>},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -39,6 +40,7 @@ Team::~Team() {
       std::ranges::count_if(copies_for_, [](const auto& c) { return c != nullptr; });
   upkeep_.ledger->refund(memory::Account::collective,
                          static_cast<std::size_t>(copies) * sizeof(hostmem::MeasuredCopy));
+  if (contests_) upkeep_.ledger->refund(memory::Account::collective, sizeof(Contests));
   upkeep_.teams->fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -94,13 +96,14 @@ base::Error Team::reason() const {
   return {base::ErrorClass::proc_failed, "a member of the communicator died during the call"};
 }
 
-void Team::note_wrong_length(int member, std::size_t expected, base::Result<void>& result) const {
+void Team::note_wrong_length(int member, std::size_t shown, std::size_t expected,
+                             base::Result<void>& result) {
   if (!result.ok()) return;
   result = base::Error(
       base::ErrorClass::truncate,
       fmt::format("rank {} takes part with {} bytes at a time where this process expects {}; "
                   "all members must give the same counts and types to a collective call",
-                  member, bytes_of(member), expected));
+                  member, shown, expected));
 }
 
 void Team::learn_to_read(bool willing) {
@@ -137,6 +140,32 @@ bool Team::do_all_say(bool yes) {
   bool all = true;
   for (int member = 0; member < size(); ++member) all = all && *shown_by(member, 1) == std::byte{1};
   return all;
+}
+
+Contest& Team::contest(Contested what, base::Count bytes) {
+  if (!contests_) {
+    contests_ = std::make_unique<Contests>();
+    upkeep_.ledger->charge(memory::Account::collective, sizeof(Contests));
+  }
+  auto& lengths = (*contests_)[static_cast<std::size_t>(what)];
+  const auto times = static_cast<std::uint64_t>(bytes / contested_bytes_min);
+  const auto length = static_cast<std::size_t>(std::bit_width(times)) - 1;
+  return lengths[std::min(length, lengths.size() - 1)];
+}
+
+void Team::settle(Contest& contest) {
+  const Contest::Paces mine = contest.paces();
+  constexpr std::size_t bytes = sizeof(mine);
+  std::memcpy(begin(bytes), &mine, bytes);
+  arrive();
+  await_all();
+  std::array<std::uint64_t, 2> sums{};
+  for (int member = 0; member < size(); ++member) {
+    Contest::Paces paces;
+    std::memcpy(&paces, shown_by(member, bytes), bytes);
+    for (std::size_t way = 0; way < sums.size(); ++way) sums[way] += paces[way];
+  }
+  contest.decide(sums);
 }
 
 bool Team::read(int member, std::uint64_t address, std::byte* to, std::size_t bytes) const {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/copy.hpp"
+#include "collective/team/contest.hpp"
 #include "core/comm/comm.hpp"
 #include "hostmem/board.hpp"
 #include "hostmem/measured_copy.hpp"
@@ -36,6 +38,9 @@ namespace hawser::collective {
 /// an exchange. In one way some write while others read what was written before, in steps that are
 /// short enough for it; unless they share cores, and take turns.
 enum class Flow : std::uint8_t { one_way, all_ways, exchange };
+
+/// Collectives that have a way by reading each other's memory, which is tried.
+enum class Contested : std::uint8_t { bcast, reduce, allgather, alltoall };
 
 class Team final : public core::Companion {
  public:
@@ -67,6 +72,12 @@ class Team final : public core::Companion {
   bool do_all_say(bool yes);
   /// Called by all members alike: they do not read any more.
   void stop_reading() { pids_.clear(); }
+  /// From this length on reading may pay.
+  static constexpr base::Count contested_bytes_min = 16 << 10;
+  /// Between the ways of a collective of BYTES (at least contested_bytes_min), or about as many.
+  Contest& contest(Contested what, base::Count bytes);
+  /// A step of its own: the members decide CONTEST, which is over for all of them.
+  void settle(Contest& contest);
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(board_.shape().members); }
@@ -192,8 +203,13 @@ class Team final : public core::Companion {
   /// member looks at those whose cells it reads anyway; where all wait for all, at the next() one:
   /// if not all show as many, somebody finds it.
   void expect(int member, std::size_t bytes, base::Result<void>& result) const {
-    if (bytes_of(member) != bytes) [[unlikely]]
-      note_wrong_length(member, bytes, result);
+    expect_bytes(member, bytes_of(member), bytes, result);
+  }
+  /// The same where MEMBER gives SHOWN bytes in another way.
+  static void expect_bytes(int member, std::size_t shown, std::size_t bytes,
+                           base::Result<void>& result) {
+    if (shown != bytes) [[unlikely]]
+      note_wrong_length(member, shown, bytes, result);
   }
   [[nodiscard]] std::byte* result(std::size_t bytes) const {
     return has_left() ? nowhere() : board_.result(bytes);
@@ -265,7 +281,8 @@ class Team final : public core::Companion {
     }
     return false;
   }
-  void note_wrong_length(int member, std::size_t expected, base::Result<void>& result) const;
+  static void note_wrong_length(int member, std::size_t shown, std::size_t expected,
+                                base::Result<void>& result);
   /// Waits for MEMBER, who shows BYTES and may be steps ahead.
   void await_asking_ahead(int member, std::size_t bytes) {
     const auto number = static_cast<std::uint32_t>(member);
@@ -304,6 +321,10 @@ class Team final : public core::Companion {
   std::unique_ptr<std::byte[]> nowhere_;
   std::vector<std::unique_ptr<hostmem::MeasuredCopy>> copies_for_;  // by member; those asked for
   const Upkeep upkeep_;
+  static constexpr std::size_t contested_count = 4;
+  /// Of each Contested, for lengths of one power of two each; the last one for all above.
+  using Contests = std::array<std::array<Contest, 10>, contested_count>;
+  std::unique_ptr<Contests> contests_;  // once one was asked for
   std::vector<pid_t> pids_;   // of the members, as this process sees them; empty: nobody reads
   std::uint64_t cookie_ = 0;  // what the others read to try
 };

@@ -160,6 +160,32 @@ TEST(Teams, CopyForOneMemberAsSuitsThatOne) {
   });
 }
 
+TEST(Teams, MembersDecideAContestAlike) {
+  run_ranks(3, false, [](Rank& rank) {
+    Member member(rank, {.shared_after = 1});
+    {
+      const auto comm = rank.world();
+      Team* const team = member.call(*comm);
+      ASSERT_NE(team, nullptr);
+      const auto before = member.ledger.current_bytes(memory::Account::collective);
+      Contest& contest = team->contest(Contested::reduce, 100'000);
+      EXPECT_GT(member.ledger.current_bytes(memory::Account::collective), before);
+      EXPECT_EQ(&contest, &team->contest(Contested::reduce, 70'000));
+      EXPECT_NE(&contest, &team->contest(Contested::reduce, 40'000));
+      EXPECT_NE(&contest, &team->contest(Contested::bcast, 100'000));
+      // To read costs one member more, and the others less.
+      const std::uint32_t reading = rank.rank == 1 ? 120 : 60;
+      while (!contest.is_over()) {
+        const Contest::Turn turn = contest.next();
+        if (turn.is_timed) contest.took(turn.reads, turn.reads ? reading : 100);
+      }
+      team->settle(contest);
+      EXPECT_TRUE(contest.next().reads);
+    }
+    EXPECT_EQ(member.ledger.current_bytes(memory::Account::collective), 0);
+  });
+}
+
 TEST(Teams, AreNotMadeIfOneMemberHasNoRoom) {
   run_ranks(3, false, [](Rank& rank) {
     for (const int unwilling : {0, 2}) {
