@@ -22,25 +22,26 @@ struct Items {
       quick != nullptr ? quick(in, inout, items) : op.apply(in, inout, items, type);
     };
   }
-  /// into = source(0) op source(1) op … op source(MEMBERS - 1), where INTO is none of them.
+  /// into = source(0) op source(1) op … op source(MEMBERS - 1), where INTO is none of them,
+  /// or the last one.
   template <class Source>
   void combine(Source source, int members, std::byte* into, Count count) const {
     const auto apply = applied();
     in_runs(count, [&](Count begin, Count items) {
-      copy(into + begin, source(members - 1) + begin, items);
+      if (into != source(members - 1)) copy(into + begin, source(members - 1) + begin, items);
       for (int member = members - 2; member >= 0; --member)
         apply(source(member) + begin, into + begin, items);
     });
   }
   /// into = MINE op SHOWN, or the other way round if this member's are not FIRST. SHOWN may be
-  /// written. INTO may be MINE. If they are FIRST, SHOWN has the same in the end, and may be INTO.
+  /// written, and if they are FIRST has the same in the end; INTO may be MINE.
   void combine_two(const std::byte* mine, bool first, std::byte* shown, std::byte* into,
                    Count count) const {
     const auto apply = applied();
     in_runs(count, [&](Count begin, Count items) {
       if (first) {
         apply(mine + begin, shown + begin, items);
-        if (into != shown) copy(into + begin, shown + begin, items);
+        copy(into + begin, shown + begin, items);
       } else {
         if (into != mine) copy(into + begin, mine + begin, items);
         apply(shown + begin, into + begin, items);

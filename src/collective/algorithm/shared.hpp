@@ -30,8 +30,9 @@ Result<void> shared_exscan(Team&, const ExscanArguments&);
 Result<void> direct_bcast(Team&, const BcastArguments&);
 Result<void> direct_allgather(Team&, const AllgatherArguments&);
 Result<void> direct_alltoall(Team&, const AlltoallArguments&);
-/// Of two members.
+/// The root alone combines.
 Result<void> direct_reduce(Team&, const ReduceArguments&);
+Result<void> direct_reduce_scatter(Team&, const ReduceScatterArguments&);
 
 /// For lengths and indices, which are never negative.
 inline std::size_t size_of(Count count) { return static_cast<std::size_t>(count); }

@@ -55,9 +55,18 @@ Situation of_unknown_lengths(const Executor& ex) {
 }
 
 template <class Executor, class Arguments>
-void run_chosen(Executor& ex, const Arguments& a, const Situation& now) {
+using Rules = std::span<const Rule<Executor, Arguments>>;
+
+template <class Executor, class Arguments>
+Rules<Executor, Arguments> rules_for(const Executor&, const Arguments&) {
   static constexpr auto rules = table<Executor>(For<Arguments>{});
-  const auto* rule = choose(std::span<const Rule<Executor, Arguments>>(rules), now, a.algorithm);
+  return rules;
+}
+
+template <class Executor, class Arguments>
+void run_chosen(Executor& ex, const Arguments& a, const Situation& now) {
+  const Rules<Executor, Arguments> rules = rules_for(ex, a);
+  const auto* rule = choose(rules, now, a.algorithm);
   if (rule != nullptr) return rule->run(ex, a);
   std::string names;
   for (const auto& known : rules) names += fmt::format(" {}", known.algorithm);
@@ -68,15 +77,20 @@ void run_chosen(Executor& ex, const Arguments& a, const Situation& now) {
 
 /// The same, where members may also read each other's memory: what is quicker is found out.
 template <class Executor, class Arguments>
-void run_quicker(Executor& ex, const Arguments& a, Situation now, Contested what) {
+void run_quicker(Executor& ex, const Arguments& a, const Situation& now, Contested what) {
   Team* const team = now.in_team && now.reads_memory ? ex.team() : nullptr;
   if (team == nullptr || now.bytes < Team::contested_bytes_min || !a.algorithm.empty())
     return run_chosen(ex, a, now);
+  Situation where_reading_pays = now;
+  where_reading_pays.reading_pays = true;
+  const Rules<Executor, Arguments> rules = rules_for(ex, a);
+  const auto* const otherwise = choose(rules, now);
+  const auto* const by_reading = choose(rules, where_reading_pays);
+  if (by_reading == otherwise) return otherwise->run(ex, a);
   Contest& contest = team->contest(what, now.bytes);
   const Contest::Turn turn = contest.next();
-  now.reading_pays = turn.reads;
   const std::uint64_t began_ns = turn.is_timed ? platform::monotonic_ns() : 0;
-  run_chosen(ex, a, now);
+  (turn.reads ? by_reading : otherwise)->run(ex, a);
   if (turn.is_timed)
     contest.took(turn.reads,
                  hostmem::pace_of(size_of(now.bytes), platform::monotonic_ns() - began_ns));
@@ -218,7 +232,7 @@ void intra(Executor& ex, const ReduceScatterArguments& a) {
   Count items = 0;
   for (int rank = 0; rank < ex.size(); ++rank) items += a.counts[rank];
   const Count bytes = items * a.type->size();
-  if (bytes > 0) run_chosen(ex, a, reduction(ex, bytes, a));
+  if (bytes > 0) run_quicker(ex, a, reduction(ex, bytes, a), Contested::reduce_scatter);
 }
 template <class Executor>
 void inter(Executor& ex, const ReduceScatterArguments& a) {

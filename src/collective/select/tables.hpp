@@ -160,7 +160,8 @@ constexpr auto table(For<AlltoallwArguments>) {
 template <class E>
 constexpr auto table(For<ReduceArguments>) {
   return std::to_array<Rule<E, ReduceArguments>>({
-      {"direct", [](auto& s) { return in_a_reading_team(s) && s.ranks == 2; }, reading_pays,
+      // Of more members each combines a share on the board.
+      {"direct", in_a_reading_team, [](auto& s) { return s.reading_pays && s.ranks == 2; },
        on_team<E, ReduceArguments, direct_reduce>},
       // As in a broadcast.
       {"shared", in_a_team, [](auto& s) { return s.ranks > 2 || s.bytes < 64 * kib; },
@@ -190,6 +191,8 @@ constexpr auto table(For<AllreduceArguments>) {
 template <class E>
 constexpr auto table(For<ReduceScatterArguments>) {
   return std::to_array<Rule<E, ReduceScatterArguments>>({
+      {"direct", in_a_reading_team, reading_pays,
+       on_team<E, ReduceScatterArguments, direct_reduce_scatter>},
       {"shared", in_a_team, always, on_team<E, ReduceScatterArguments, shared_reduce_scatter>},
       {"linear", always, [](auto& s) { return s.wants_few_messages(s.bytes); },
        reduce_scatter_linear},

@@ -40,7 +40,7 @@ namespace hawser::collective {
 enum class Flow : std::uint8_t { one_way, all_ways, exchange };
 
 /// Collectives that have a way by reading each other's memory, which is tried.
-enum class Contested : std::uint8_t { bcast, reduce, allgather, alltoall };
+enum class Contested : std::uint8_t { bcast, allgather, alltoall, reduce, reduce_scatter };
 
 class Team final : public core::Companion {
  public:
@@ -321,7 +321,7 @@ class Team final : public core::Companion {
   std::unique_ptr<std::byte[]> nowhere_;
   std::vector<std::unique_ptr<hostmem::MeasuredCopy>> copies_for_;  // by member; those asked for
   const Upkeep upkeep_;
-  static constexpr std::size_t contested_count = 4;
+  static constexpr std::size_t contested_count = 5;
   /// Of each Contested, for lengths of one power of two each; the last one for all above.
   using Contests = std::array<std::array<Contest, 10>, contested_count>;
   std::unique_ptr<Contests> contests_;  // once one was asked for
