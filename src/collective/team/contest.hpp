@@ -1,8 +1,8 @@
 // Contest: whether a long collective of a team is quicker where members read each other's memory
 // (one copy, by the kernel) or by what its table says otherwise (two, by the members). That depends
 // on how quickly the kernel copies and on how far the members' cores are from each other (alltoall
-// of 4 ranks, 256 KiB: by reading 0.57x of the board on a Xeon of 2026, above it on EPYC 9004),
-// which nobody tells us: so both are tried.
+// of 4 ranks, 1 MiB: by reading 0.56x of what it takes on the board on a Xeon of 2026, 1.18x on an
+// EPYC 7003), which nobody tells us: so both are tried.
 //
 // A state machine without a clock. For a number of calls the better way is used, of which the last
 // ones are timed; then the other one has a few calls. After those the members tell each other what
