@@ -65,25 +65,27 @@ class Reading {
   Result<void> result_;
 };
 
+/// VISIT(member) for all others, from this member's next() one on: not all read the same at a time.
+template <class Visit>
+void for_each_other(const Team& team, const Visit& visit) {
+  for (int step = 1; step < team.size(); ++step) visit((team.rank() + step) % team.size());
+}
+
 /// What others read must lie in one piece: BUFFER's bytes, or a copy of them.
 class OnePiece {
  public:
-  explicit OnePiece(const ConstBuffer& buffer) : data_(static_cast<const std::byte*>(buffer.data)) {
-    if (!is_contiguous(*buffer.type)) copy(buffer);
-  }
-  /// Apart from BUFFER, which may be written while others read.
-  void set_apart(const ConstBuffer& buffer) {
-    if (!packed_) copy(buffer);
-  }
-  [[nodiscard]] const std::byte* data() const { return data_; }
-
- private:
-  void copy(const ConstBuffer& buffer) {
+  /// IS_WRITTEN: while others read; then it is a copy.
+  explicit OnePiece(const ConstBuffer& buffer, bool is_written = false)
+      : data_(static_cast<const std::byte*>(buffer.data)) {
+    if (!is_written && is_contiguous(*buffer.type)) return;
     const Count bytes = bytes_of(buffer);
     packed_ = std::make_unique_for_overwrite<std::byte[]>(size_of(bytes));
     p2p::pack(buffer, 0, packed_.get(), bytes);
     data_ = packed_.get();
   }
+  [[nodiscard]] const std::byte* data() const { return data_; }
+
+ private:
   std::unique_ptr<std::byte[]> packed_;
   const std::byte* data_;
 };

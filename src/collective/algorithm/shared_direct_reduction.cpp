@@ -35,10 +35,9 @@ void combine_out_of_all(Reading& reading, const Team& team, const Items& items,
       const int number = member > me ? member - 1 : member;
       return member == n - 1 ? into + begin : others.get() + items.bytes(most) * number;
     };
-    for (int step = 1; step < n; ++step) {
-      const int member = (me + step) % n;
+    for_each_other(team, [&](int member) {
       reading.read(member, offset + begin, place(member), items.bytes(some));
-    }
+    });
     if (!reading.is_whole()) return;
     items.combine(
         [&](int member) -> const std::byte* {

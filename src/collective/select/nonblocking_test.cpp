@@ -188,6 +188,13 @@ TEST(Errors, an_own_block_that_is_too_long_fails_its_process_and_hangs_nobody) {
     expect_error(scatter(t.direct, *t.comm,
                          {.send = send, .receive = receive, .root = 3, .algorithm = algorithm}),
                  true);  // its blocks are too long for all
+    const std::string_view by_reading = "direct";
+    expect_error(
+        allgather(t.direct, *t.comm, {.send = send, .receive = receive, .algorithm = by_reading}),
+        is_wrong);
+    expect_error(
+        alltoall(t.direct, *t.comm, {.send = send, .receive = receive, .algorithm = by_reading}),
+        is_wrong);
     expect_error(barrier(t.direct, *t.comm, {}), false);
   });
 }
