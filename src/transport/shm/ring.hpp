@@ -311,13 +311,21 @@ class RingSender {
     const Cells::Passed cell = cells_.pass(ring_control::bytes(reserved_));
     if (cell.home == Cells::Home::ours) past_own_cell_ = position_ + 1;
     reserved_cell_ = cell.name;
-    is_named_late_ = ring_control::bytes(reserved_) >= long_cell_frame_bytes;
-    if (!is_named_late_) name_cell();
+    name_or_ask(ring_control::bytes(reserved_));
     return cell.memory;
   }
-  /// While a short frame is written, the line has time to come. But then the receiver, which looks
-  /// at it, takes it back before a longer one is there; and until it has come, what is written
-  /// behind it waits. So that is named with the control word.
+  /// While a short frame of BYTES is written, the line has time to come. But until it has come,
+  /// what is written behind the name waits: so the cell of a longer one is named with the control
+  /// word, and the line only asked for before. That of the longest not even that: the receiver,
+  /// which looks at it, takes it back before the frame is there.
+  void name_or_ask(std::size_t bytes) {
+    is_named_late_ = bytes >= long_frame_bytes;
+    if (!is_named_late_) {
+      name_cell();
+    } else if (bytes < long_cell_frame_bytes) {
+      platform::prefetch_for_write(&line());
+    }
+  }
   void name_cell() {
     std::memcpy(line().frame + head_bytes_max, &reserved_cell_, sizeof(reserved_cell_));
   }
@@ -451,6 +459,8 @@ class RingReceiver {
   }
 
  private:
+  static constexpr std::size_t asked_first_bytes = 1024;
+
   [[nodiscard]] const RingLine& front_line() const {
     return lines_[position_ & (shape_.line_count - 1)];
   }
@@ -500,9 +510,16 @@ class RingReceiver {
                                             std::size_t phase) {
     std::memcpy(&front_cell_, line.frame + head_bytes_max, sizeof(front_cell_));
     const std::span<const std::byte> frame = cells_.look_into(front_cell_, bytes, phase);
+    ask_for_first(frame);
     front_area_ = frame.empty() ? nullptr : &in_cell_;
     front_cell_bytes_ = bytes;
     return frame;
+  }
+  /// While it is found out where a frame belongs, its first lines come.
+  static void ask_for_first(std::span<const std::byte> frame) {
+    const std::size_t asked = std::min(frame.size(), asked_first_bytes);
+    for (std::size_t at = 0; at < asked; at += cache_line_bytes)
+      platform::prefetch_for_read(&frame[at]);
   }
   std::span<const std::byte> look_into(RingArea& area, std::size_t bytes, std::size_t phase) {
     front_area_ = &area;
