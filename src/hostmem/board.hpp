@@ -74,10 +74,10 @@
 #include <vector>
 
 #include "base/cache_line.hpp"
+#include "base/prefetch.hpp"
 #include "hostmem/core_turns.hpp"
 #include "hostmem/wake.hpp"
 #include "platform/file.hpp"
-#include "platform/prefetch.hpp"
 #include "platform/thread.hpp"
 
 namespace hawser::hostmem {
@@ -299,7 +299,7 @@ class Board {
   /// MEMBER had arrived when this one came, so it may be steps ahead: asks for the cell of a later
   /// one, as if it were of BYTES too, so that several are on their way at a time.
   void ask_ahead(std::uint32_t member, std::size_t bytes) const {
-    ask_for_lines(cell(step_ + steps_read_ahead, member), bytes, platform::prefetch_for_read);
+    ask_for_lines(cell(step_ + steps_read_ahead, member), bytes, base::prefetch_for_read);
   }
   /// Once this member has arrived.
   [[nodiscard]] bool have_all_arrived() {
@@ -377,7 +377,7 @@ class Board {
   void publish_own() {
     publish(cell(step_, me_), bytes_);
     note_progress();
-    ask_for_lines(cell(step_ + steps_asked_ahead, me_), bytes_, platform::prefetch_for_write);
+    ask_for_lines(cell(step_ + steps_asked_ahead, me_), bytes_, base::prefetch_for_write);
   }
   /// Those of CELL in which there is something if a member shows BYTES.
   template <class Ask>

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "base/cache_line.hpp"
-#include "platform/prefetch.hpp"
+#include "base/prefetch.hpp"
 #include "platform/thread.hpp"
 
 namespace hawser::p2p {
@@ -37,7 +37,7 @@ class LinesAhead {
     if (left_bytes_ <= 0) return;
 #pragma GCC unroll 1
     for (int line = 0; line < 2; ++line) {
-      platform::prefetch_for_write(reinterpret_cast<const void*>(next_));
+      base::prefetch_for_write(reinterpret_cast<const void*>(next_));
       next_ += line_bytes;
       left_bytes_ -= line_bytes;
     }
@@ -182,8 +182,8 @@ bool Engine::receives_at_once(const Buffer& buffer, const Envelope& envelope, St
   // A store to memory that no cache holds would keep back our answer behind it. Of a short message
   // these are all lines (where its data has gaps, asking for the wrong one does no harm).
   const std::byte* const place = first_byte(buffer.data, *buffer.type);
-  platform::prefetch_for_write(place);
-  if (!pauses) platform::prefetch_for_write(place + bytes_of(buffer) - 1);
+  base::prefetch_for_write(place);
+  if (!pauses) base::prefetch_for_write(place + bytes_of(buffer) - 1);
   const int looks_wanted = policy.oversubscribed || policy.sleeps_at_once ? 1 : looks_max;
   LinesAhead lines(buffer);
   for (int looks = 1; looks <= looks_wanted; ++looks) {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/prefetch.hpp"
 #include "p2p/protocol/channel_backend.hpp"
-#include "platform/prefetch.hpp"
 
 namespace hawser::p2p {
 
@@ -165,7 +165,7 @@ Taken ChannelBackend::try_recv(const Buffer& buffer, const Envelope& envelope, S
     return request;
   }
   // A store to memory that no cache holds would keep back our next message behind it.
-  platform::prefetch_for_write(first_byte(buffer.data, *buffer.type));
+  base::prefetch_for_write(first_byte(buffer.data, *buffer.type));
   request.retain_unshared();  // the backend's, until the request is complete
   request.is_posted = true;
   match_.post(request, key);

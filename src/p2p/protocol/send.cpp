@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/cache_line.hpp"
+#include "base/prefetch.hpp"
 #include "p2p/protocol/channel_backend.hpp"
 #include "p2p/protocol/pieces.hpp"
-#include "platform/prefetch.hpp"
 
 namespace hawser::p2p {
 
@@ -144,7 +144,7 @@ bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
 }
 
 bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelope) {
-  platform::prefetch_for_read(first_byte(buffer.data, *buffer.type));
+  base::prefetch_for_read(first_byte(buffer.data, *buffer.type));
   auto* known = static_cast<Endpoint*>(envelope.comm->peers().find(envelope.peer));
   if (known == nullptr) [[unlikely]]
     known = sound_endpoint(*envelope.comm, envelope.peer);

@@ -33,9 +33,9 @@
 
 #include "base/assert.hpp"
 #include "base/cache_line.hpp"
+#include "base/prefetch.hpp"
 #include "hostmem/row_copy.hpp"
 #include "platform/clock.hpp"
-#include "platform/prefetch.hpp"
 #include "transport/shm/cells.hpp"
 #include "transport/shm/layout.hpp"
 #include "transport/transport.hpp"
@@ -222,7 +222,7 @@ class RingSender {
   /// Stores become visible in their order, and a processor asks for the lines of the next few ones
   /// only. So a line whose store comes a dozen stores later, as that of the control word after the
   /// frame, is asked for when the lines before it have come; claimed together, they come together.
-  /// To ask for the line (platform::prefetch_for_write) is not enough where the cores are far from
+  /// To ask for the line (base::prefetch_for_write) is not enough where the cores are far from
   /// each other (decision 0032).
   static void claim(std::byte* line) {
     reinterpret_cast<std::atomic<std::uint64_t>*>(line)->store(0, std::memory_order_relaxed);
@@ -323,7 +323,7 @@ class RingSender {
     if (!is_named_late_) {
       name_cell();
     } else if (bytes < long_cell_frame_bytes) {
-      platform::prefetch_for_write(&line());
+      base::prefetch_for_write(&line());
     }
   }
   void name_cell() {
@@ -345,7 +345,7 @@ class RingSender {
   /// would only be in the way of the stores.
   static void ask_for_lines(const std::byte* room, std::size_t bytes) {
     for (std::size_t offset = 0; offset < bytes; offset += cache_line_bytes)
-      platform::prefetch_for_write(room + offset);
+      base::prefetch_for_write(room + offset);
   }
   /// Looks how far the receiver is; true if a line is free. What it says is bounded by what we
   /// sent.
@@ -430,8 +430,8 @@ class RingReceiver {
   /// Asks for the lines where the next frame of the bulk area begins, which else are asked for only
   /// once its control word has come.
   void ask_ahead() const {
-    platform::prefetch_for_read(next_in_bulk_);
-    platform::prefetch_for_read(next_in_bulk_ + cache_line_bytes);
+    base::prefetch_for_read(next_in_bulk_);
+    base::prefetch_for_read(next_in_bulk_ + cache_line_bytes);
   }
   /// Longer frames take longer to be written: to ask ahead would take their lines from the sender.
   static constexpr std::size_t ahead_bytes_max = 2 * cache_line_bytes;
@@ -519,7 +519,7 @@ class RingReceiver {
   static void ask_for_first(std::span<const std::byte> frame) {
     const std::size_t asked = std::min(frame.size(), asked_first_bytes);
     for (std::size_t at = 0; at < asked; at += cache_line_bytes)
-      platform::prefetch_for_read(&frame[at]);
+      base::prefetch_for_read(&frame[at]);
   }
   std::span<const std::byte> look_into(RingArea& area, std::size_t bytes, std::size_t phase) {
     front_area_ = &area;

@@ -1,7 +1,7 @@
 // Asking for a cache line before it is needed.
 #pragma once
 
-namespace hawser::platform {
+namespace hawser::base {
 
 /// LINE is going to be read: this core asks for it now, and goes on without waiting.
 inline void prefetch_for_read(const void* line) {
@@ -20,4 +20,4 @@ inline void prefetch_for_write(const void* line) {
 #endif
 }
 
-}  // namespace hawser::platform
+}  // namespace hawser::base
