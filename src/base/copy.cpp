@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <type_traits>
 
 #include "base/cache_line.hpp"
+#include "base/prefetch.hpp"
 #include "base/sanitizers.hpp"
 #include "base/vectors.hpp"
 
@@ -24,44 +26,60 @@ std::size_t bytes_to_block(const std::byte* to, std::size_t block) {
   return (block - reinterpret_cast<std::uintptr_t>(to) % block) % block;
 }
 
-/// Leaves it to the processor when the lines of a source come.
-struct NoPrefetch {
-  NoPrefetch(const std::byte* /*from*/, std::size_t /*bytes*/) {}
-  void operator()(std::size_t /*done*/) const {}
+/// How far ahead of the copy the lines of a source are asked for, if there are BYTES of them. 0:
+/// the processor is left to it.
+struct NotAhead {
+  static std::size_t ahead_of(std::size_t /*bytes*/) { return 0; }
+};
+struct FromPeer {
+  static std::size_t ahead_of(std::size_t bytes) {
+    return std::clamp<std::size_t>(bytes / 16, 1024, 2048);
+  }
+};
+struct FromMemory {
+  static std::size_t ahead_of(std::size_t bytes) { return std::min<std::size_t>(bytes / 8, 4096); }
 };
 
-/// Asks for the lines of a source ahead of the copy, into the second cache, where they are in
-/// nobody's way.
-class Prefetch {
+/// Asks for lines ahead of the copy: for those of the source into the second cache, where they are
+/// in nobody's way; for those of the destination to be written. None beyond the ends: they may be
+/// somebody else's.
+template <class Source>
+class Asking {
  public:
-  Prefetch(const std::byte* from, std::size_t bytes)
-      : from_(from), bytes_(bytes), ahead_(std::clamp<std::size_t>(bytes / 16, 1024, 2048)) {
-    for (std::size_t at = 0; at < ahead_; at += line_bytes) ask(at);
+  Asking(std::byte* to, const std::byte* from, std::size_t bytes)
+      : to_(to), from_(from), last_(bytes - 1), ahead_(Source::ahead_of(bytes)) {
+    for (std::size_t at = 0; at < ahead_; at += line_bytes) ask_from(at);
   }
   /// DONE bytes are copied.
-  void operator()(std::size_t done) const { ask(done + ahead_); }
-
- private:
-  void ask(std::size_t at) const {
-    _mm_prefetch(reinterpret_cast<const char*>(from_ + std::min(at, bytes_ - 1)), _MM_HINT_T1);
+  void operator()(std::size_t done) const {
+    if constexpr (!std::is_same_v<Source, NotAhead>) ask_from(done + ahead_);
+    prefetch_for_write(to_ + std::min(done + destination_ahead, last_));
   }
 
+ private:
+  static constexpr std::size_t destination_ahead = 512;
+
+  void ask_from(std::size_t at) const {
+    _mm_prefetch(reinterpret_cast<const char*>(from_ + std::min(at, last_)), _MM_HINT_T1);
+  }
+
+  std::byte* to_;
   const std::byte* from_;
-  std::size_t bytes_;
+  std::size_t last_;
   std::size_t ahead_;
 };
 
 /// BYTES of at least a line. The ends are copied beside the lines, and may overlap them: all of it
 /// is read from the source.
-template <class Ahead>
+template <class Source>
 [[gnu::target("avx")]] void copy_avx(std::byte* to, const std::byte* from, std::size_t bytes) {
-  const Ahead ahead(from, bytes);
+  const Asking<Source> ask(to, from, bytes);
   constexpr std::size_t vector = sizeof(__m256i);
   const auto* const in = reinterpret_cast<const __m256i*>(from);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_loadu_si256(in));
   std::size_t done = bytes_to_block(to, vector);
   for (; done + line_bytes <= bytes; done += line_bytes) {
-    ahead(done);
+    ask(done);
     const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done));
     const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done + vector));
     _mm256_store_si256(reinterpret_cast<__m256i*>(to + done), a);
@@ -73,14 +91,14 @@ template <class Ahead>
 }
 
 /// The same, line by line.
-template <class Ahead>
+template <class Source>
 [[gnu::target("avx512f")]] void copy_avx512(std::byte* to, const std::byte* from,
                                             std::size_t bytes) {
-  const Ahead ahead(from, bytes);
+  const Asking<Source> ask(to, from, bytes);
   _mm512_storeu_si512(to, _mm512_loadu_si512(from));
   for (std::size_t done = bytes_to_block(to, line_bytes); done + line_bytes <= bytes;
        done += line_bytes) {
-    ahead(done);
+    ask(done);
     _mm512_store_si512(to + done, _mm512_loadu_si512(from + done));
   }
   const std::size_t end = bytes - line_bytes;
@@ -116,10 +134,11 @@ void copy_aligned_lines(std::byte* to, const std::byte* from, std::size_t bytes,
   std::memcpy(to + done, from + done, bytes - done);
 }
 
-template <class Ahead>
+template <class Source>
 void copy_by_vectors(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes >= line_bytes && has_quick_vectors_of_64()) return copy_avx512<Ahead>(to, from, bytes);
-  if (bytes >= line_bytes && __builtin_cpu_supports("avx")) return copy_avx<Ahead>(to, from, bytes);
+  if (bytes >= line_bytes && has_quick_vectors_of_64()) return copy_avx512<Source>(to, from, bytes);
+  if (bytes >= line_bytes && __builtin_cpu_supports("avx"))
+    return copy_avx<Source>(to, from, bytes);
   copy_aligned_lines(to, from, bytes,
                      [](__m128i* out, __m128i value) { _mm_store_si128(out, value); });
 }
@@ -127,11 +146,15 @@ void copy_by_vectors(std::byte* to, const std::byte* from, std::size_t bytes) {
 }  // namespace
 
 void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
-  copy_by_vectors<NoPrefetch>(to, from, bytes);
+  copy_by_vectors<NotAhead>(to, from, bytes);
 }
 
 void copy_prefetching(std::byte* to, const std::byte* from, std::size_t bytes) {
-  copy_by_vectors<Prefetch>(to, from, bytes);
+  copy_by_vectors<FromPeer>(to, from, bytes);
+}
+
+void copy_maybe_cold(std::byte* to, const std::byte* from, std::size_t bytes) {
+  copy_by_vectors<FromMemory>(to, from, bytes);
 }
 
 void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -146,6 +169,9 @@ void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
 }
 void copy_prefetching(std::byte* to, const std::byte* from, std::size_t bytes) {
+  copy_long(to, from, bytes);
+}
+void copy_maybe_cold(std::byte* to, const std::byte* from, std::size_t bytes) {
   copy_long(to, from, bytes);
 }
 void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes) {

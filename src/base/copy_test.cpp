@@ -51,8 +51,8 @@ TEST_P(Copy, CopiesEveryByteOfLongRunsAndNoOther) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Copy,
-                         testing::Values(copy_any, copy_long, copy_prefetching, copy_string,
-                                         copy_past_cache));
+                         testing::Values(copy_any, copy_long, copy_prefetching, copy_maybe_cold,
+                                         copy_string, copy_past_cache));
 
 }  // namespace
 }  // namespace hawser::base

@@ -163,15 +163,15 @@ class CopyChoice {
 };
 static_assert(sizeof(CopyChoice) <= 24);
 
-/// When the lines of a source come.
-enum class SourceLines : std::uint8_t { as_copied, prefetched };
+/// Where the lines of a source are: how they are asked for ahead (base/copy.hpp), if by vectors.
+enum class SourceLines : std::uint8_t { not_asked_for, of_peer, maybe_cold };
 
 class MeasuredCopy {
  public:
   explicit MeasuredCopy(CopyEnds ends) { choices_.fill(CopyChoice(ends)); }
 
   [[gnu::always_inline]] void operator()(std::byte* to, const std::byte* from, std::size_t bytes,
-                                         SourceLines lines = SourceLines::as_copied) {
+                                         SourceLines lines = SourceLines::maybe_cold) {
     if (bytes < base::long_copy_bytes) {
       base::copy_bytes(to, from, bytes);
     } else {
@@ -218,12 +218,23 @@ class MeasuredCopy {
                    std::size_t bytes) {
     switch (way) {
       case CopyWay::vector:
-        return lines == SourceLines::prefetched ? base::copy_prefetching(to, from, bytes)
-                                                : base::copy_long(to, from, bytes);
+        return copy_by_vectors(lines, to, from, bytes);
       case CopyWay::string:
         return base::copy_string(to, from, bytes);
       case CopyWay::past_cache:
         return base::copy_past_cache(to, from, bytes);
+    }
+  }
+
+  static void copy_by_vectors(SourceLines lines, std::byte* to, const std::byte* from,
+                              std::size_t bytes) {
+    switch (lines) {
+      case SourceLines::not_asked_for:
+        return base::copy_long(to, from, bytes);
+      case SourceLines::of_peer:
+        return base::copy_prefetching(to, from, bytes);
+      case SourceLines::maybe_cold:
+        return base::copy_maybe_cold(to, from, bytes);
     }
   }
 

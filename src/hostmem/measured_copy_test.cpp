@@ -214,12 +214,14 @@ TEST(MeasuredCopy, CopiesRunsOfAnyLengthAndPlace) {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31 + i / 256);
   for (const auto ends : {CopyEnds::to_peer, CopyEnds::from_peer, CopyEnds::from_peer_to_us}) {
     MeasuredCopy copy(ends);
+    constexpr std::array lines{SourceLines::not_asked_for, SourceLines::of_peer,
+                               SourceLines::maybe_cold};
     for (int i = 0; i < 600; ++i) {
       const std::size_t bytes = static_cast<std::size_t>(i) * 61 + 1;
       const std::size_t shift = static_cast<std::size_t>(i % 80);
       std::fill(to.begin(), to.end(), std::byte{});
       copy(to.data() + shift, from.data() + i % 3, bytes,
-           i % 2 == 0 ? SourceLines::as_copied : SourceLines::prefetched);
+           lines[static_cast<std::size_t>(i) % lines.size()]);
       ASSERT_TRUE(std::equal(to.begin() + static_cast<std::ptrdiff_t>(shift),
                              to.begin() + static_cast<std::ptrdiff_t>(shift + bytes),
                              from.begin() + i % 3))

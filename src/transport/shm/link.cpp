@@ -114,7 +114,7 @@ void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes,
     if (is_for_memory(to, bytes, message_bytes)) return base::copy_past_cache(to, from, bytes);
     const bool is_cell = incoming_ring_ && incoming_ring_->is_front_in_cell();
     hostmem::MeasuredCopy& copy = is_cell ? copy_out_of_cell_ : copy_out_;
-    copy(to, from, bytes, is_prefetched(bytes) ? SourceLines::prefetched : SourceLines::as_copied);
+    copy(to, from, bytes, is_prefetched(bytes) ? SourceLines::of_peer : SourceLines::not_asked_for);
   });
 }
 
