@@ -126,11 +126,21 @@ class RingArea {
   std::uint64_t tail_ = 0;
 };
 
+/// How a sender makes a line its own before what belongs there is written: it stores something to
+/// it, or asks for it, which nothing behind it waits for, but which is not enough everywhere.
+enum class Claiming : std::uint8_t { by_store, by_asking };
+
+inline Claiming quickest_claiming() {
+  return base::is_taken_from_readers() ? Claiming::by_asking : Claiming::by_store;
+}
+
 class RingSender {
  public:
   /// CELLS: those of the pair, which outlive this.
-  RingSender(std::byte* memory, RingShape shape, Cells& cells)
+  RingSender(std::byte* memory, RingShape shape, Cells& cells,
+             Claiming claiming = quickest_claiming())
       : shape_(shape),
+        claiming_(claiming),
         header_(reinterpret_cast<RingHeader*>(memory)),
         lines_(reinterpret_cast<RingLine*>(memory + sizeof(RingHeader))),
         bulk_{{memory + shape.bytes() - shape.bulk_bytes, shape.bulk_bytes}},
@@ -218,13 +228,13 @@ class RingSender {
   }
   [[nodiscard]] bool is_in_a_row() const { return in_a_row_ >= in_a_row_min; }
 
-  /// Stores something to a line, which makes it this core's, before what belongs there is written.
+  /// Makes a line this core's before what belongs there is written.
   /// Stores become visible in their order, and a processor asks for the lines of the next few ones
   /// only. So a line whose store comes a dozen stores later, as that of the control word after the
-  /// frame, is asked for when the lines before it have come; claimed together, they come together.
-  /// To ask for the line (base::prefetch_for_write) is not enough where the cores are far from
-  /// each other (decision 0032).
-  static void claim(std::byte* line) {
+  /// frame, is asked for when the lines before it have come; claimed together, they come together
+  /// (decision 0032).
+  void claim(std::byte* line) const {
+    if (claiming_ == Claiming::by_asking) return base::prefetch_for_write(line);
     reinterpret_cast<std::atomic<std::uint64_t>*>(line)->store(0, std::memory_order_relaxed);
   }
   /// Whether the reserved frame, one of a row, claims the lines of the next one as well.
@@ -361,6 +371,7 @@ class RingSender {
   }
 
   RingShape shape_;
+  Claiming claiming_;
   RingHeader* header_;
   RingLine* lines_;
   Used bulk_;
