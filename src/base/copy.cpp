@@ -105,6 +105,28 @@ template <class Source>
   _mm512_storeu_si512(to + end, _mm512_loadu_si512(from + end));
 }
 
+/// The same for a source of a peer's, both halves at once: two rows of lines come from there sooner
+/// than one. BYTES: many lines.
+[[gnu::target("avx512f")]] void copy_halves_avx512(std::byte* to, const std::byte* from,
+                                                   std::size_t bytes) {
+  _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+  const std::size_t beside = bytes_to_block(to, line_bytes);
+  const std::size_t half = (bytes - beside) / 2 / line_bytes * line_bytes;
+  const Asking<FromPeer> ask_first(to, from, beside + half);
+  const Asking<FromPeer> ask_second(to + beside + half, from + beside + half,
+                                    bytes - beside - half);
+  for (std::size_t done = 0; done < half; done += line_bytes) {
+    const std::size_t first = beside + done, second = first + half;
+    ask_first(first);
+    ask_second(done);
+    _mm512_store_si512(to + first, _mm512_loadu_si512(from + first));
+    _mm512_store_si512(to + second, _mm512_loadu_si512(from + second));
+  }
+  // Less than two lines.
+  for (const std::size_t end : {bytes - 2 * line_bytes, bytes - line_bytes})
+    _mm512_storeu_si512(to + end, _mm512_loadu_si512(from + end));
+}
+
 /// STORE(to, value) for every 16 bytes of whole lines; returns how many bytes that were.
 template <class Store>
 std::size_t copy_lines(std::byte* to, const std::byte* from, std::size_t bytes, Store store) {
@@ -150,6 +172,9 @@ void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
 }
 
 void copy_prefetching(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t halves_from_bytes = 16 << 10;
+  if (bytes >= halves_from_bytes && has_quick_vectors_of_64())
+    return copy_halves_avx512(to, from, bytes);
   copy_by_vectors<FromPeer>(to, from, bytes);
 }
 

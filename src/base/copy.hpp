@@ -6,7 +6,7 @@
 //                    they don't. So they are asked for half a KiB ahead (decision 0037).
 // copy_prefetching(): the same out of lines that another core has, who wrote them: a KiB or two of
 //                    them are asked for ahead. A processor does that by itself, but too late
-//                    (decision 0012).
+//                    (decision 0012). Of long runs both halves are copied at once.
 // copy_maybe_cold(): the same out of lines that may be in no cache: up to 4 KiB of them are asked
 //                    for ahead.
 // copy_string():     the processor's string instruction, whatever the length. Where it is quick it

@@ -14,7 +14,7 @@ void copy_any(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 class Copy : public testing::TestWithParam<void (*)(std::byte*, const std::byte*, std::size_t)> {
  protected:
-  static constexpr std::size_t room = 16384;
+  static constexpr std::size_t room = 34000;
 
   Copy() : from_(room), to_(room + 64) {
     for (std::size_t i = 0; i < room; ++i) from_[i] = static_cast<std::byte>(i * 7 + 1);
@@ -44,7 +44,8 @@ TEST_P(Copy, CopiesEveryByteOfShortRunsAndNoOther) {
 }
 
 TEST_P(Copy, CopiesEveryByteOfLongRunsAndNoOther) {
-  for (const std::size_t bytes : {2047U, 2048U, 2049U, 4095U, 4096U, 8200U, 12345U})
+  for (const std::size_t bytes :
+       {2047U, 2048U, 2049U, 4095U, 4096U, 8200U, 12345U, 16384U, 16511U, 32768U, 33001U})
     for (const std::size_t to_shift : {0U, 1U, 16U, 31U, 32U, 63U})
       for (const std::size_t from_shift : {0U, 16U, 33U})
         expect_copied(bytes, to_shift, from_shift);
