@@ -171,7 +171,7 @@ void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
   copy_by_vectors<NotAhead>(to, from, bytes);
 }
 
-void copy_prefetching(std::byte* to, const std::byte* from, std::size_t bytes) {
+void copy_from_peer(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t halves_from_bytes = 16 << 10;
   if (bytes >= halves_from_bytes && has_quick_vectors_of_64())
     return copy_halves_avx512(to, from, bytes);
@@ -193,7 +193,7 @@ void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
 void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
 }
-void copy_prefetching(std::byte* to, const std::byte* from, std::size_t bytes) {
+void copy_from_peer(std::byte* to, const std::byte* from, std::size_t bytes) {
   copy_long(to, from, bytes);
 }
 void copy_maybe_cold(std::byte* to, const std::byte* from, std::size_t bytes) {

@@ -4,7 +4,7 @@
 // copy_long():       ordinary stores, whatever the length. The lines come into this core's cache
 //                    first, from wherever they are: cheap where cores share a cache, dear where
 //                    they don't. So they are asked for half a KiB ahead (decision 0037).
-// copy_prefetching(): the same out of lines that another core has, who wrote them: a KiB or two of
+// copy_from_peer():  the same out of lines that another core has, who wrote them: a KiB or two of
 //                    them are asked for ahead. A processor does that by itself, but too late
 //                    (decision 0012). Of long runs both halves are copied at once.
 // copy_maybe_cold(): the same out of lines that may be in no cache: up to 4 KiB of them are asked
@@ -40,7 +40,7 @@ void copy_two(std::byte* to, const std::byte* from, std::size_t bytes) {
 }  // namespace copy_detail
 
 void copy_long(std::byte* to, const std::byte* from, std::size_t bytes);
-void copy_prefetching(std::byte* to, const std::byte* from, std::size_t bytes);
+void copy_from_peer(std::byte* to, const std::byte* from, std::size_t bytes);
 void copy_maybe_cold(std::byte* to, const std::byte* from, std::size_t bytes);
 void copy_string(std::byte* to, const std::byte* from, std::size_t bytes);
 void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes);

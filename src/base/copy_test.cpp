@@ -52,7 +52,7 @@ TEST_P(Copy, CopiesEveryByteOfLongRunsAndNoOther) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Copy,
-                         testing::Values(copy_any, copy_long, copy_prefetching, copy_maybe_cold,
+                         testing::Values(copy_any, copy_long, copy_from_peer, copy_maybe_cold,
                                          copy_string, copy_past_cache));
 
 }  // namespace

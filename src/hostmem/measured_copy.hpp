@@ -232,7 +232,7 @@ class MeasuredCopy {
       case SourceLines::not_asked_for:
         return base::copy_long(to, from, bytes);
       case SourceLines::of_peer:
-        return base::copy_prefetching(to, from, bytes);
+        return base::copy_from_peer(to, from, bytes);
       case SourceLines::maybe_cold:
         return base::copy_maybe_cold(to, from, bytes);
     }

@@ -131,7 +131,7 @@ class RingArea {
 enum class Claiming : std::uint8_t { by_store, by_asking };
 
 inline Claiming quickest_claiming() {
-  return base::is_taken_from_readers() ? Claiming::by_asking : Claiming::by_store;
+  return base::prefetch_takes_from_readers() ? Claiming::by_asking : Claiming::by_store;
 }
 
 class RingSender {
@@ -354,8 +354,7 @@ class RingSender {
   /// all of them at once, instead of for one after the other as it stores. In longer frames that
   /// would only be in the way of the stores.
   static void ask_for_lines(const std::byte* room, std::size_t bytes) {
-    for (std::size_t offset = 0; offset < bytes; offset += cache_line_bytes)
-      base::prefetch_for_write(room + offset);
+    base::ask_for_lines(room, bytes, base::prefetch_for_write);
   }
   /// Looks how far the receiver is; true if a line is free. What it says is bounded by what we
   /// sent.
@@ -528,9 +527,8 @@ class RingReceiver {
   }
   /// While it is found out where a frame belongs, its first lines come.
   static void ask_for_first(std::span<const std::byte> frame) {
-    const std::size_t asked = std::min(frame.size(), asked_first_bytes);
-    for (std::size_t at = 0; at < asked; at += cache_line_bytes)
-      base::prefetch_for_read(&frame[at]);
+    base::ask_for_lines(frame.data(), std::min(frame.size(), asked_first_bytes),
+                        base::prefetch_for_read);
   }
   std::span<const std::byte> look_into(RingArea& area, std::size_t bytes, std::size_t phase) {
     front_area_ = &area;
