@@ -5,20 +5,17 @@
 namespace hawser::hostmem {
 
 void Board::initialize(std::byte* memory, const BoardShape& shape) {
-  new (memory) BoardHeader{board_magic,
-                           shape.members,
-                           shape.bulk_bytes,
-                           shape.counted ? 1U : 0U,
-                           shape.long_bytes,
-                           shape.exchange_bytes,
-                           {}};
+  new (memory) BoardHeader{
+      board_magic,      shape.members,        shape.bulk_bytes,  shape.counted ? 1U : 0U,
+      shape.long_bytes, shape.exchange_bytes, shape.block_bytes, {}};
 }
 
 bool Board::is_valid(const std::byte* memory, const BoardShape& shape) {
   const auto& header = *std::launder(reinterpret_cast<const BoardHeader*>(memory));
   return header.magic == board_magic && header.members == shape.members &&
          header.bulk_bytes == shape.bulk_bytes && header.counted == (shape.counted ? 1U : 0U) &&
-         header.long_bytes == shape.long_bytes && header.exchange_bytes == shape.exchange_bytes;
+         header.long_bytes == shape.long_bytes && header.exchange_bytes == shape.exchange_bytes &&
+         header.block_bytes == shape.block_bytes;
 }
 
 Board::Board(std::byte* memory, const BoardShape& shape, std::uint32_t me,
@@ -36,7 +33,8 @@ Board::Board(std::byte* memory, const BoardShape& shape, std::uint32_t me,
       exchange_(memory + shape.exchange_offset()),
       me_(me),
       words_(std::move(words)),
-      waker_(waker) {
+      waker_(waker),
+      block_{memory + shape.earned_offset() + block_shift(), block_steps, shape.block_bytes} {
   words_.erase(words_.begin() + me);
 }
 

@@ -22,9 +22,13 @@
 //                  |   each bulk_steps × bulk_bytes   |
 //                  +----------------------------------+ exchange_offset (page aligned)
 //                  | exchange_bytes × 2               |  of two members (or none)
+//                  +----------------------------------+ earned_offset (page aligned)
+//                  | block area × members             |  what is shown one way and would go into
+//                  |  each block_steps × block_bytes  |  the bulk area, once this area exists;
+//                  |                                  |  until then address space only
 //                  +----------------------------------+ long_offset (page aligned)
 //                  | long area × (members + 1)        |  what is longer than that, once the area
-//                  |   each long_steps × long_bytes   |  exists; until then address space only
+//                  |   each long_steps × long_bytes   |  exists; likewise
 //                  +----------------------------------+ bytes
 //
 // Step:      begin() gives the member the next step's number and the place for its data; arrive()
@@ -41,9 +45,11 @@
 //            counted board it says for whom it waits, so that this one alone wakes it.
 // Reuse:     who has come to a step is done with all earlier ones. So a place of step s may be
 //            written again once all have come to step s + 1, as their progress says, and begin()
-//            must wait for that (may_begin()); steps_kept, middle_steps, bulk_steps and long_steps
-//            say how far members may run ahead: where ranks share cores, as many calls then cost
-//            one turn of the scheduler.
+//            must wait for that (may_begin()); steps_kept, middle_steps, bulk_steps, block_steps
+//            and long_steps say how far members may run ahead: where ranks share cores, as many
+//            calls then cost one turn of the scheduler.
+// One way:   in steps in which nobody waits for all, members do run ahead. There many places are
+//            better than few, which would stay in a cache; but for steps of all with all.
 // Forward:   in a step in which each waits for those before it, as in a scan, nobody is counted
 //            either: the first ones may run ahead.
 // Exchange:  a step in which both of two members show something, and wait for each other. Each
@@ -85,9 +91,10 @@ namespace hawser::hostmem {
 inline constexpr std::uint32_t steps_kept = 64;
 inline constexpr std::uint32_t middle_steps = 32;
 inline constexpr std::uint32_t bulk_steps = 4;
+inline constexpr std::uint32_t block_steps = 32;
 inline constexpr std::uint32_t long_steps = 2;
 inline constexpr std::size_t middle_bytes = 1024;
-inline constexpr std::uint64_t board_magic = 0x3544524f42535748ULL;  // "HWSBORD5"
+inline constexpr std::uint64_t board_magic = 0x3644524f42535748ULL;  // "HWSBORD6"
 
 struct BoardShape {
   std::uint32_t members = 1;
@@ -95,6 +102,7 @@ struct BoardShape {
   bool counted = false;
   std::uint32_t long_bytes = 0;      // likewise, in the long area
   std::uint32_t exchange_bytes = 0;  // likewise, in the exchange area; 0 unless of two members
+  std::uint32_t block_bytes = 0;     // likewise, in the block area; less than bulk_bytes
 
   static constexpr std::size_t core_turns_offset();
   static constexpr std::size_t cells_offset();
@@ -105,10 +113,11 @@ struct BoardShape {
   [[nodiscard]] std::size_t exchange_offset() const {
     return bulk_offset() + std::size_t{members + 1} * bulk_steps * bulk_bytes;
   }
-  /// What a board without a long area takes.
-  [[nodiscard]] std::size_t long_offset() const {
+  /// What a board takes from the start, without the areas that it gets later.
+  [[nodiscard]] std::size_t earned_offset() const {
     return exchange_offset() + 2 * std::size_t{exchange_bytes};
   }
+  [[nodiscard]] std::size_t long_offset() const;
   [[nodiscard]] std::size_t bytes() const {
     return long_offset() + std::size_t{members + 1} * long_steps * long_bytes;
   }
@@ -121,6 +130,7 @@ struct BoardHeader {
   std::uint32_t counted;
   std::uint32_t long_bytes;
   std::uint32_t exchange_bytes;
+  std::uint32_t block_bytes;
   /// Members that wait until they may begin; one too many for each that has died while it did.
   alignas(base::cache_line_bytes) std::atomic<std::uint32_t> place_waiters;
 };
@@ -170,10 +180,18 @@ inline std::size_t BoardShape::bulk_offset() const {
   return platform::round_to_pages(middle_offset() +
                                   std::size_t{members + 1} * middle_steps * middle_bytes);
 }
+/// Places in the block area begin in the middle of a page: one of 4 KiB that fills a page is
+/// written and read in 0.4 us on a Xeon, one that lies in two of them in 0.3.
+inline std::size_t block_shift() { return platform::page_bytes() / 2; }
+inline std::size_t BoardShape::long_offset() const {
+  if (block_bytes == 0) return earned_offset();
+  return earned_offset() +
+         platform::round_to_pages(block_shift() + std::size_t{members} * block_steps * block_bytes);
+}
 
 class Board {
  public:
-  /// Zeroed MEMORY of SHAPE.long_offset() bytes, in SHAPE.bytes() of address space, becomes a
+  /// Zeroed MEMORY of SHAPE.earned_offset() bytes, in SHAPE.bytes() of address space, becomes a
   /// board.
   static void initialize(std::byte* memory, const BoardShape& shape);
   /// Whether MEMORY is a board of SHAPE.
@@ -188,10 +206,23 @@ class Board {
   /// About what others move before they come to the present step, or are done with it.
   [[nodiscard]] std::size_t bytes_at_work() const { return std::max(bytes_, earlier_bytes_); }
 
-  /// Whether the next step may be begun with BYTES of data.
+  /// Whether the steps to come, of which nobody waits for all, have their places in the block area,
+  /// which must exist. All members say so alike, before they begin.
+  void use_block_area(bool uses) { block_bytes_max_ = uses ? shape_.block_bytes : 0; }
+  /// Whether the next step may be begun with BYTES of data, as far as this member knows.
+  [[nodiscard]] bool knows_place(std::size_t bytes) const {
+    const std::uint32_t kept = steps_kept_of(bytes);
+    return step_ + 1 <= kept || step_ + 2 - kept <= all_came_to_;
+  }
+  /// The same; it looks how far the others have come.
   bool may_begin(std::size_t bytes) {
-    const std::uint32_t kept = bytes <= cell_payload_bytes ? steps_kept : area_for(bytes).steps;
-    return step_ + 1 <= kept || have_all_come_to(step_ + 2 - kept);
+    return knows_place(bytes) || have_all_come_to(step_ + 2 - steps_kept_of(bytes));
+  }
+  /// Whether this member has looked only a few steps ago: some member is as far behind as may be,
+  /// and each look takes a line from it that it writes in every step. Who lets it come a little
+  /// further first finds several places at once.
+  [[nodiscard]] bool has_just_looked(std::size_t bytes) const {
+    return !shape_.counted && step_ < looked_at_ + steps_kept_of(bytes) / 4;
   }
   /// Begins it: where this member's data goes, aligned to 16 bytes; at most bulk_bytes, or
   /// long_bytes once all members know that the long area exists.
@@ -327,8 +358,7 @@ class Board {
     if (bytes <= cell_payload_bytes) return cell(step_, member).payload;
     if (step_ == exchange_step_)
       return exchange_ + (member + exchanges_) % 2 * std::size_t{shape_.exchange_bytes};
-    const Area& area = area_for(bytes);
-    return area.memory + (std::size_t{member} * area.steps + step_ % area.steps) * area.bytes;
+    return area_for(bytes).place(step_, member);
   }
   /// The place of the present step's result; the same rules.
   [[nodiscard]] std::byte* result(std::size_t bytes) const { return place(shape_.members, bytes); }
@@ -354,18 +384,28 @@ class Board {
   /// asks to write: it would have to ask again. Cells alone: what is longer lies in more lines than
   /// come at a time.
   static constexpr std::uint64_t steps_read_ahead = 4;
+  /// Of its place of the next step, which others have read as well.
+  static constexpr std::size_t place_bytes_asked_ahead = 1024;
 
   /// Places for each member's data of the latest STEPS steps, of BYTES each.
   struct Area {
     std::byte* memory;
     std::uint32_t steps;
     std::size_t bytes;
+
+    [[nodiscard]] std::byte* place(std::uint64_t step, std::uint32_t member) const {
+      return memory + (std::size_t{member} * steps + step % steps) * bytes;
+    }
   };
 
   /// Of what does not fit into a cell.
   [[nodiscard]] const Area& area_for(std::size_t bytes) const {
     if (bytes <= middle_bytes) return middle_;
+    if (bytes <= block_bytes_max_) return block_;
     return bytes <= shape_.bulk_bytes ? bulk_ : long_;
+  }
+  [[nodiscard]] std::uint32_t steps_kept_of(std::size_t bytes) const {
+    return bytes <= cell_payload_bytes ? steps_kept : area_for(bytes).steps;
   }
   [[nodiscard]] Cell& cell(std::uint64_t step, std::uint32_t member) const {
     return cells_[(step % steps_kept) * (shape_.members + 1) + member];
@@ -378,6 +418,13 @@ class Board {
     publish(cell(step_, me_), bytes_);
     note_progress();
     ask_for_lines(cell(step_ + steps_asked_ahead, me_), bytes_, base::prefetch_for_write);
+    if (bytes_ > cell_payload_bytes && bytes_ == earlier_bytes_) ask_for_next_place();
+  }
+  /// In a row of steps that show as much. Not while others may read there.
+  void ask_for_next_place() const {
+    if (step_ == exchange_step_ || !knows_place(bytes_)) return;
+    base::ask_for_lines(area_for(bytes_).place(step_ + 1, me_),
+                        std::min(bytes_, place_bytes_asked_ahead), base::prefetch_for_write);
   }
   /// Those of CELL in which there is something if a member shows BYTES.
   template <class Ask>
@@ -414,8 +461,9 @@ class Board {
     core_turns_.note_arrival(step_, platform::current_core());
     return last;
   }
+  /// Looks whether they have.
   bool have_all_come_to(std::uint64_t step) {
-    if (step <= all_came_to_) return true;
+    looked_at_ = step_;
     std::uint64_t slowest = step_;
     for (std::uint32_t member = 0; member < shape_.members && slowest >= step; ++member)
       slowest = std::min(slowest, progress_[member].step.load(std::memory_order_acquire));
@@ -453,11 +501,14 @@ class Board {
   std::uint64_t exchange_step_ = 0;  // the latest exchange
   std::uint64_t exchanges_ = 0;      // this one included
   std::uint64_t all_came_to_ = 0;    // the latest step of which we know that all have come to it
+  std::uint64_t looked_at_ = 0;      // the step in which we last looked for it
   std::array<std::uint64_t, steps_kept> counted_uses_{};  // of each count, this step included
   std::uint64_t full_count_ = 0;  // of the present step, once we have arrived
   bool owes_wake_ = false;        // to whoever waits for a place
   std::uint64_t looked_for_ = 0;
   std::uint32_t found_ = 0;  // members known to have arrived at looked_for_
+  Area block_;
+  std::size_t block_bytes_max_ = 0;  // 0: it is not in use
 };
 
 }  // namespace hawser::hostmem

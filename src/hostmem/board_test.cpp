@@ -104,6 +104,7 @@ struct StepPlan {
   std::size_t bytes;  // that a member shows; some show fewer if it is ragged
   std::uint32_t one;
   bool is_ragged;
+  bool uses_block_area;
 
   [[nodiscard]] std::size_t bytes_of(std::uint32_t member) const {
     return is_ragged && member % 2 == 1 ? bytes / 16 : bytes;
@@ -113,15 +114,19 @@ std::vector<StepPlan> make_plan(const BoardShape& shape, unsigned seed, int step
   std::mt19937 random(seed);
   std::vector<StepPlan> plan;
   for (int i = 0; i < steps; ++i) {
-    const std::array<std::size_t, 4> longest = {cell_payload_bytes, middle_bytes, shape.bulk_bytes,
-                                                std::max(shape.bulk_bytes, shape.long_bytes)};
+    const std::array<std::size_t, 5> longest = {
+        cell_payload_bytes, middle_bytes, std::max<std::size_t>(middle_bytes, shape.block_bytes),
+        shape.bulk_bytes, std::max(shape.bulk_bytes, shape.long_bytes)};
     const std::size_t most = longest[random() % longest.size()];
     const auto kind = static_cast<StepPlan::Kind>(random() % (shape.counted ? 6 : 5));
     const bool may_be_ragged =
         kind == StepPlan::Kind::all_look || kind == StepPlan::Kind::one_looks;
+    const bool is_one_way = kind == StepPlan::Kind::one_shows ||
+                            kind == StepPlan::Kind::one_looks ||
+                            kind == StepPlan::Kind::each_looks_back;
     plan.push_back({kind, random() % (most + 1),
                     static_cast<std::uint32_t>(random() % shape.members),
-                    may_be_ragged && random() % 2 == 0});
+                    may_be_ragged && random() % 2 == 0, is_one_way && random() % 4 != 0});
   }
   return plan;
 }
@@ -130,6 +135,7 @@ std::vector<StepPlan> make_plan(const BoardShape& shape, unsigned seed, int step
 bool take_step(Member& member, std::uint32_t me, const StepPlan& plan, std::uint32_t members) {
   using Kind = StepPlan::Kind;
   Board& board = member.board;
+  board.use_block_area(plan.uses_block_area);
   const auto right = [&](std::uint32_t other) {
     const std::size_t bytes = plan.bytes_of(other);
     return board.bytes_of(other) == bytes &&
@@ -229,6 +235,14 @@ TEST_P(BoardTest, LetsAMemberRunAheadAsFarAsPlacesAreKept) {
     ASSERT_TRUE(board.may_begin(cell_payload_bytes)) << step;
     EXPECT_EQ(board.may_begin(cell_payload_bytes + 1), step < middle_steps) << step;
     EXPECT_EQ(board.may_begin(middle_bytes + 1), step < bulk_steps) << step;
+    const std::uint32_t block_bytes = GetParam().block_bytes;
+    if (block_bytes > 0) {
+      board.use_block_area(true);
+      EXPECT_EQ(board.may_begin(block_bytes), step < block_steps) << step;
+      EXPECT_EQ(board.may_begin(block_bytes + 1), step < bulk_steps) << step;
+      board.use_block_area(false);
+      EXPECT_EQ(board.may_begin(block_bytes), step < bulk_steps) << step;
+    }
     EXPECT_EQ(board.may_begin(GetParam().bulk_bytes + 1), step < long_steps) << step;
     board.begin(0);
     board.arrive();
@@ -342,12 +356,15 @@ INSTANTIATE_TEST_SUITE_P(Shapes, BoardTest,
                                          BoardShape{2, 4096, false, 16384, 8192},
                                          BoardShape{2, 4096, true, 16384},
                                          BoardShape{5, 8192, false}, BoardShape{5, 4096, true},
-                                         BoardShape{5, 4096, false, 12288}),
+                                         BoardShape{5, 4096, false, 12288},
+                                         BoardShape{2, 16384, false, 32768, 8192, 4096},
+                                         BoardShape{5, 16384, true, 0, 0, 8192}),
                          [](const auto& instance) {
                            return std::to_string(instance.param.members) +
                                   (instance.param.counted ? "Counted" : "Flagged") +
                                   (instance.param.long_bytes > 0 ? "WithLongArea" : "") +
-                                  (instance.param.exchange_bytes > 0 ? "AndExchange" : "");
+                                  (instance.param.exchange_bytes > 0 ? "AndExchange" : "") +
+                                  (instance.param.block_bytes > 0 ? "AndBlockArea" : "");
                          });
 
 TEST(Board, EachOfTwoWritesWhereItReadInTheLastExchange) {
@@ -378,6 +395,50 @@ TEST(Board, EachOfTwoWritesWhereItReadInTheLastExchange) {
   EXPECT_FALSE(boards[0].is_exchange(8193));
 }
 
+TEST(Board, HasAPlaceOfItsOwnForEachStepThatIsKept) {
+  const BoardShape shape{3, 16384, false, 32768, 0, 8192};
+  Room room(shape);
+  Board board = room.board(2);
+  const std::byte* end = nullptr;
+  board.use_block_area(true);
+  for (std::uint32_t step = 0; step < block_steps; ++step) {
+    board.begin(8192);
+    for (std::uint32_t member = 0; member < shape.members; ++member) {
+      const std::byte* const place = board.place(member, 8192);
+      EXPECT_GE(place, room.memory() + shape.earned_offset());
+      EXPECT_LE(place + 8192, room.memory() + shape.long_offset());
+      EXPECT_EQ((place - room.memory()) % 4096, 2048);
+    }
+    const std::byte* const place = board.place(2, 8192);
+    if (step > 0 && board.step() % block_steps != 0) {
+      EXPECT_EQ(place, end);
+    }
+    end = place + 8192;
+    board.arrive();
+  }
+}
+
+TEST(Board, KnowsThatItHasJustLookedForAPlace) {
+  Room room({2, 4096, false});
+  Board first = room.board(0), second = room.board(1);
+  const auto step = [](Board& board) {
+    ASSERT_TRUE(board.may_begin(8));
+    board.begin(8);
+    board.arrive();
+  };
+  for (std::uint32_t i = 0; i < steps_kept; ++i) step(first);
+  EXPECT_FALSE(first.knows_place(8));
+  EXPECT_FALSE(first.has_just_looked(8));
+  for (std::uint32_t i = 0; i < 40; ++i) step(second);
+  EXPECT_FALSE(first.knows_place(8)) << "it has not looked";
+  EXPECT_TRUE(first.may_begin(8));
+  EXPECT_TRUE(first.knows_place(8));
+  EXPECT_TRUE(first.has_just_looked(8));
+  for (std::uint32_t i = 0; i < steps_kept / 4; ++i) step(first);
+  EXPECT_TRUE(first.knows_place(8)) << "of 39 steps, all at one look";
+  EXPECT_FALSE(first.has_just_looked(8));
+}
+
 TEST(Board, IsRecognisedByItsShape) {
   const BoardShape shape{3, 4096, true};
   Room room(shape);
@@ -387,6 +448,7 @@ TEST(Board, IsRecognisedByItsShape) {
   EXPECT_FALSE(Board::is_valid(room.memory(), {3, 4096, false}));
   EXPECT_FALSE(Board::is_valid(room.memory(), {3, 4096, true, 8192}));
   EXPECT_FALSE(Board::is_valid(room.memory(), {3, 4096, true, 0, 8192}));
+  EXPECT_FALSE(Board::is_valid(room.memory(), {3, 4096, true, 0, 0, 4096}));
   std::memset(room.memory(), 0, 8);
   EXPECT_FALSE(Board::is_valid(room.memory(), shape));
 }

@@ -556,7 +556,7 @@ void register_teams(base::ParameterRegistry& registry, collective::TeamSettings&
                 .handling = same_in_job});
   registry.add("collective.shared_bytes", &teams.shared_bytes,
                {.sentence = "What all members of a communicator together can show in one step of a "
-                            "long collective; the memory that they share is about three times that "
+                            "long collective; the memory that they share is about four times that "
                             "once they have made as many of those as shared_after says.",
                 .unit = "bytes",
                 .min = 4096,

@@ -108,6 +108,7 @@ void exchange_on_board(Team& team, DirectExecutor& ex, const Arguments& a) {
   Result<void> result;
   Count done = 0;
   for (bool is_over = false; !is_over && !team.has_left();) {
+    team.begin_row(Flow::all_ways);
     const Slots most = Slots::longest_in(team.room(), n);
     const auto left_for = [&](int member) {
       return std::max<Count>(bytes_of(exchange.out[size_of(member)]) - done, 0);
@@ -159,6 +160,7 @@ Count longest_shown(const Team& team, Count most, const BlockOf& block,
 }  // namespace
 
 void shared_gatherv(Team& team, DirectExecutor ex, const GathervArguments& a) {
+  team.begin_row(Flow::one_way);
   const auto most = static_cast<Count>(team.room());
   if (team.rank() != a.root) {
     const Count shown = shown_of(bytes_of(a.send), most);
@@ -189,6 +191,7 @@ void shared_gatherv(Team& team, DirectExecutor ex, const GathervArguments& a) {
 
 void shared_scatterv(Team& team, DirectExecutor ex, const ScattervArguments& a) {
   const int n = team.size();
+  team.begin_row(Flow::one_way);
   const Slots most = Slots::longest_in(team.room(), n);
   if (team.rank() != a.root) {
     const Count bytes = bytes_of(a.receive), shown = shown_of(bytes, most.data_bytes());

@@ -1,5 +1,6 @@
 // The collectives of a team that reduce.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "base/cache_line.hpp"
@@ -195,12 +196,14 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
   const Items items{*a.type, *a.op};
   Result<void> result;
   const bool is_root = team.rank() == a.root;
-  const Flow flow = team.size() == 2 ? Flow::one_way : Flow::all_ways;
+  // Up to this length the root alone combines: the others are soon done, and may run ahead.
+  const Count by_root_max =
+      team.size() == 2 ? std::numeric_limits<Count>::max() : together_bytes_max(team);
+  const Flow flow = items.bytes(a.count) <= by_root_max ? Flow::one_way : Flow::all_ways;
   for (ItemRounds round(team, items, a.count, flow); !round.are_over(); round.next()) {
     const std::byte* mine = round.at(is_root && a.in_place ? a.receive : a.send);
     const std::size_t bytes = size_of(items.bytes(round.count()));
-    // The root alone combines: the others are soon done, and may run ahead.
-    if (team.size() == 2 || bytes <= size_of(together_bytes_max(team))) {
+    if (bytes <= size_of(by_root_max)) {
       const bool shows = !is_root || a.in_place;
       std::byte* const place = team.begin(shows ? bytes : 0);
       if (shows) team.copy_in(place, mine, bytes);

@@ -117,7 +117,7 @@ TeamPacket Assembly::packet() const {
 bool Assembly::make_board() {
   const std::size_t bytes = plan_.shape.bytes();
   auto file = platform::create_anonymous_file("hawser-board", bytes);
-  if (!file || !platform::allocate_pages(*file, 0, plan_.shape.long_offset())) return false;
+  if (!file || !platform::allocate_pages(*file, 0, plan_.shape.earned_offset())) return false;
   auto memory = Mapping::shared(*file, 0, bytes);
   if (!memory) return false;
   file_ = std::move(*file);
@@ -202,7 +202,7 @@ std::unique_ptr<Team> Assembly::make_team(memory::Account account) {
   hostmem::Board board(memory_.data(), plan_.shape, static_cast<std::uint32_t>(plan_.comm.rank()),
                        std::move(words), hostmem::Waker(plan_.host.fence_payer));
   return std::make_unique<Team>(
-      plan_.engine, Team::Ground{std::move(memory_), std::move(file_), plan_.long_after},
+      plan_.engine, Team::Ground{std::move(memory_), std::move(file_), plan_.earned_after},
       std::move(board), plan_.comm, Team::Upkeep{&plan_.ledger, account, &plan_.teams});
 }
 

@@ -64,7 +64,7 @@ struct TeamPlan {
   core::Comm& comm;  // all its members are on this host
   int tag;           // of the collective call
   hostmem::BoardShape shape;
-  std::int64_t long_after;           // see Team::Ground
+  std::int64_t earned_after;         // see Team::Ground
   std::atomic<std::int64_t>& teams;  // of this process; with this one
   bool willing;                      // this member has room for it
 };

@@ -25,7 +25,7 @@ Team::Team(p2p::Engine& engine, Ground ground, hostmem::Board board, const core:
            const Upkeep& upkeep)
     : engine_(engine),
       ground_(std::move(ground)),
-      charged_bytes_(board.shape().long_offset()),
+      charged_bytes_(board.shape().earned_offset()),
       board_(std::move(board)),
       comm_(comm),
       rank_(comm.rank()),
@@ -44,16 +44,29 @@ Team::~Team() {
   upkeep_.teams->fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// The leader makes the long area; a host without memory for it refuses, and is asked again after
-/// as many calls.
-void Team::count_long_call() {
+void Team::want_room() {
   const hostmem::BoardShape& shape = board_.shape();
-  if (shape.long_bytes <= shape.bulk_bytes || ++long_calls_ % ground_.long_after != 0) return;
-  const std::size_t bytes = shape.bytes() - shape.long_offset();
-  const bool is_there = !ground_.file.is_open() ||
-                        platform::allocate_pages(ground_.file, shape.long_offset(), bytes).ok();
-  if (!do_all_say(is_there)) return;
-  has_long_area_ = true;
+  if (shape.long_bytes > shape.bulk_bytes)
+    count_call(longs_, shape.long_offset(), shape.bytes() - shape.long_offset());
+}
+
+void Team::count_call(std::size_t bytes, Flow flow) {
+  const hostmem::BoardShape& shape = board_.shape();
+  if (bytes > room()) {
+    want_room();
+  } else if (flow == Flow::one_way && bytes <= shape.block_bytes) {
+    count_call(blocks_, shape.earned_offset(), shape.long_offset() - shape.earned_offset());
+  }
+}
+
+/// The leader makes them; a host without memory for them refuses, and is asked again after as many
+/// calls.
+void Team::count_call(Earned& places, std::size_t offset, std::size_t bytes) {
+  if (places.are_there || ++places.calls % ground_.earned_after != 0) return;
+  const bool are_there =
+      !ground_.file.is_open() || platform::allocate_pages(ground_.file, offset, bytes).ok();
+  if (!do_all_say(are_there)) return;
+  places.are_there = true;
   charged_bytes_ += bytes;
   upkeep_.ledger->charge(upkeep_.account, bytes);
 }
@@ -80,7 +93,11 @@ void Team::show_forward(std::size_t bytes) {
   for (int member = 0; member < rank_ && !has_left(); ++member) await_asking_ahead(member, bytes);
 }
 
-void Team::wait_for_place(std::size_t bytes) {
+void Team::find_place(std::size_t bytes) {
+  constexpr int pauses_between_looks = 8;
+  if (board_.has_just_looked(bytes))
+    for (int i = 0; i < pauses_between_looks; ++i) platform::cpu_relax();
+  if (board_.may_begin(bytes)) return;
   const hostmem::Board::PlaceWait wait(board_);
   wait_until([&] { return board_.may_begin(bytes); });
 }

@@ -47,8 +47,8 @@ class Team final : public core::Companion {
   /// The board's memory, and how more of it is earned.
   struct Ground {
     platform::Mapping memory;
-    platform::FileDescriptor file;  // the leader's (rank 0), who makes the long area
-    std::int64_t long_after;        // calls that would use it
+    platform::FileDescriptor file;  // the leader's (rank 0), who makes the areas that are earned
+    std::int64_t earned_after;      // calls that would use one
   };
   /// What a team takes of its process until it ends.
   struct Upkeep {
@@ -85,35 +85,36 @@ class Team final : public core::Companion {
   [[nodiscard]] int next() const { return rank_ + 1 == size() ? 0 : rank_ + 1; }
   /// The most bytes that a member can show in one step.
   [[nodiscard]] std::size_t room() const {
-    return has_long_area_ ? board_.shape().long_bytes : board_.shape().bulk_bytes;
+    return longs_.are_there ? board_.shape().long_bytes : board_.shape().bulk_bytes;
   }
-  /// Called by all members alike: each is about to show BYTES in a row of steps; how many in each.
-  /// Who often shows more than there is room for in one gets more room.
+  /// Called by all members alike, before a row of steps.
+  void begin_row(Flow flow) { board_.use_block_area(flow == Flow::one_way && blocks_.are_there); }
+  /// The same: each is about to show BYTES; how many in each step. Who often shows more than there
+  /// is room for in one gets more room, and who often shows a lot one way gets more places.
   std::size_t room_for(std::size_t bytes, Flow flow) {
     constexpr std::size_t overlapping_bytes = 128 << 10;
     if (flow == Flow::exchange && board_.shape().exchange_bytes > 0)
       return board_.shape().exchange_bytes;
-    if (bytes > room()) [[unlikely]]
-      want_room();
+    if (bytes > hostmem::middle_bytes) [[unlikely]]
+      count_call(bytes, flow);
+    begin_row(flow);
     return flow == Flow::one_way && !has_last() ? std::min(room(), overlapping_bytes) : room();
   }
   /// Called by all members alike, in a call that does not fit into one step.
-  void want_room() {
-    if (!has_long_area_) count_long_call();
-  }
+  void want_room();
   /// One member knows that it is the last to arrive, and can work for all of them.
   [[nodiscard]] bool has_last() const { return board_.shape().counted; }
 
   /// Begins a step in which this member shows BYTES (at most room()): where to write them, aligned
   /// to 16 bytes. Waits until nobody needs what stood there.
   std::byte* begin(std::size_t bytes) {
-    if (!board_.may_begin(bytes)) wait_for_place(bytes);
+    if (!board_.knows_place(bytes)) find_place(bytes);
     return has_left() ? nowhere() : board_.begin(bytes);
   }
   /// The same for a step in which all members show as many BYTES, and each waits for all.
   std::byte* begin_exchange(std::size_t bytes) {
     if (!board_.is_exchange(bytes)) return begin(bytes);
-    if (!board_.may_begin(0)) wait_for_place(0);
+    if (!board_.knows_place(0)) find_place(0);
     return has_left() ? nowhere() : board_.begin_exchange(bytes);
   }
   /// Whether that makes the step an exchange of two members (hostmem/board.hpp).
@@ -292,8 +293,16 @@ class Team final : public core::Companion {
       await(member);
     }
   }
-  void wait_for_place(std::size_t bytes);
-  void count_long_call();
+  /// Waits for one.
+  void find_place(std::size_t bytes);
+  void count_call(std::size_t bytes, Flow flow);
+  /// Places that the board has once calls that would use them have earned them.
+  struct Earned {
+    bool are_there = false;
+    std::int64_t calls = 0;  // until then
+  };
+  /// Of a call that would use those in the BYTES of the board from OFFSET on.
+  void count_call(Earned& places, std::size_t offset, std::size_t bytes);
   void leave();
 
   hostmem::MeasuredCopy& copy_for(int member) {
@@ -311,8 +320,8 @@ class Team final : public core::Companion {
   const Ground ground_;
   static constexpr std::uint32_t turns_per_round = 16;  // of progress
   std::uint32_t turns_ = 0;                             // waits for all that began with a turn
-  std::int64_t long_calls_ = 0;                         // while there is no long area
-  bool has_long_area_ = false;
+  Earned blocks_;                                       // the block area
+  Earned longs_;                                        // the long area
   std::size_t charged_bytes_;
   hostmem::Board board_;
   hostmem::MeasuredCopy copy_in_{hostmem::CopyEnds::to_peer};

@@ -8,19 +8,22 @@ namespace hawser::collective {
 
 hostmem::BoardShape Teams::shape_for(int members) const {
   constexpr std::int64_t bulk_bytes_max = 64 << 10, long_bytes_max = 512 << 10,
-                         exchange_bytes_max = 256 << 10;
+                         exchange_bytes_max = 256 << 10, block_bytes_max = 16 << 10;
   const auto pages = [](std::int64_t bytes) {
     return static_cast<std::uint32_t>(platform::round_to_pages(static_cast<std::size_t>(bytes)));
   };
   const std::int64_t each =
       std::clamp(settings_.shared_bytes / members, std::int64_t{1}, long_bytes_max);
+  // All of them together as much as all members show in one step.
+  const std::int64_t block = std::min(each / hostmem::block_steps, block_bytes_max);
   const bool counted = engine_.is_oversubscribed() || members > uncounted_max;
   return {
       .members = static_cast<std::uint32_t>(members),
       .bulk_bytes = pages(std::clamp(each / 4, std::int64_t{1}, bulk_bytes_max)),
       .counted = counted,
       .long_bytes = pages(each),
-      .exchange_bytes = members == 2 && !counted ? pages(std::min(each, exchange_bytes_max)) : 0};
+      .exchange_bytes = members == 2 && !counted ? pages(std::min(each, exchange_bytes_max)) : 0,
+      .block_bytes = block < static_cast<std::int64_t>(platform::page_bytes()) ? 0 : pages(block)};
 }
 
 Team* Teams::look_at(core::Comm& comm, int tag) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/copy.hpp"
+#include "collective/byte_type.hpp"
 #include "tests/support/thread_backend.hpp"
 
 namespace hawser::collective {
@@ -90,6 +91,61 @@ TEST(Teams, ShareABoard) {
         EXPECT_EQ(theirs, 1000 * round + other);
       }
     }
+  });
+}
+
+TEST(Teams, GetMorePlacesByCallsOneWay) {
+  run_ranks(2, false, [](Rank& rank) {
+    Member member(rank, {.shared_after = 2, .shared_bytes = 1 << 20});
+    const auto world = rank.world();
+    member.call(*world);
+    Team& team = *member.call(*world);
+    constexpr std::size_t block = 16 << 10;
+    const auto account =
+        rank.rank == 0 ? memory::Account::collective : memory::Account::attachments;
+    const auto charged = [&] { return member.ledger.current_bytes(account); };
+    const std::int64_t before = charged();
+    // Neither what has as many places elsewhere, nor what is too long, nor all to all.
+    for (int i = 0; i < 5; ++i) {
+      team.room_for(hostmem::middle_bytes, Flow::one_way);
+      team.room_for(block + 1, Flow::one_way);
+      team.room_for(block, Flow::all_ways);
+    }
+    EXPECT_EQ(charged(), before);
+    // Rank 0 shows as much as there are places for, before the other one looks.
+    const auto show = [&](int value) {
+      team.room_for(block, Flow::one_way);
+      std::memset(team.begin(block), value, block);
+      team.show();
+    };
+    const auto hear = [&](int value) {
+      team.room_for(block, Flow::one_way);
+      team.listen_to(0, block);
+      const std::vector<std::byte> expected(block, static_cast<std::byte>(value));
+      return std::memcmp(team.shown_by(0, block), expected.data(), block) == 0;
+    };
+    for (int value = 0; value < 2; ++value) {
+      if (rank.rank == 0) {
+        show(value);
+      } else {
+        EXPECT_TRUE(hear(value));
+      }
+    }
+    constexpr auto area_bytes = static_cast<std::int64_t>(2 * hostmem::block_steps * block);
+    EXPECT_GE(charged() - before, area_bytes);
+    EXPECT_LE(charged() - before, area_bytes + 65536) << "a page or two more";
+    constexpr int ahead = hostmem::block_steps - 4;
+    for (int value = 10; value < 10 + ahead && rank.rank == 0; ++value) show(value);
+    std::byte token{};
+    const p2p::Envelope to_other{world.get(), 1 - rank.rank, 7, core::Traffic::collective};
+    if (rank.rank == 0) {
+      EXPECT_TRUE(
+          rank.engine.send({&token, 1, &byte_type()}, to_other, p2p::SendMode::standard).ok());
+    } else {
+      EXPECT_TRUE(rank.engine.recv({&token, 1, &byte_type()}, to_other, nullptr).ok());
+      for (int value = 10; value < 10 + ahead; ++value) EXPECT_TRUE(hear(value)) << value;
+    }
+    EXPECT_TRUE(team.do_all_say(true));
   });
 }
 
