@@ -131,7 +131,8 @@ TEST(Teams, GetMorePlacesByCallsOneWay) {
         EXPECT_TRUE(hear(value));
       }
     }
-    constexpr auto area_bytes = static_cast<std::int64_t>(2 * hostmem::block_steps * block);
+    constexpr auto area_bytes =
+        std::int64_t{2} * hostmem::block_steps * static_cast<std::int64_t>(block);
     EXPECT_GE(charged() - before, area_bytes);
     EXPECT_LE(charged() - before, area_bytes + 65536) << "a page or two more";
     constexpr int ahead = hostmem::block_steps - 4;
