@@ -87,17 +87,18 @@ class Team final : public core::Companion {
   [[nodiscard]] std::size_t room() const {
     return longs_.are_there ? board_.shape().long_bytes : board_.shape().bulk_bytes;
   }
-  /// Called by all members alike, before a row of steps.
+  /// Called by all members alike, before a row of steps whose data go by FLOW.
   void begin_row(Flow flow) { board_.use_block_area(flow == Flow::one_way && blocks_.are_there); }
-  /// The same: each is about to show BYTES; how many in each step. Who often shows more than there
-  /// is room for in one gets more room, and who often shows a lot one way gets more places.
+  /// Begins the row: each member is about to show BYTES in it; how many in each step. Who often
+  /// shows more than there is room for in one gets more room, and who often shows a lot one way
+  /// gets more places.
   std::size_t room_for(std::size_t bytes, Flow flow) {
     constexpr std::size_t overlapping_bytes = 128 << 10;
+    begin_row(flow);
     if (flow == Flow::exchange && board_.shape().exchange_bytes > 0)
       return board_.shape().exchange_bytes;
     if (bytes > hostmem::middle_bytes) [[unlikely]]
       count_call(bytes, flow);
-    begin_row(flow);
     return flow == Flow::one_way && !has_last() ? std::min(room(), overlapping_bytes) : room();
   }
   /// Called by all members alike, in a call that does not fit into one step.
