@@ -68,7 +68,7 @@ void copy_other_shares(const Team& team, const Items& items, Count count, Copy&&
 
 /// Up to this length of a round's data, one step in which whoever needs the result combines all of
 /// it is quicker than two steps in which each member combines its share.
-Count together_bytes_max(const Team& team) { return team.size() == 2 ? 2048 : 4096; }
+constexpr Count together_bytes_max = 4096;
 
 /// One step: every member, or the last, combines everything. RECEIVE may be MINE. RESULT: see
 /// Team::expect(); here and below.
@@ -164,7 +164,7 @@ Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
     const std::byte* mine = round.at(a.in_place ? a.receive : a.send);
     std::byte* const receive = round.at(a.receive);
     const std::size_t bytes = size_of(items.bytes(round.count()));
-    if (bytes <= size_of(together_bytes_max(team))) {
+    if (bytes <= size_of(together_bytes_max)) {
       if (!team.has_last() && team.is_exchange(bytes)) {
         allreduce_in_one_exchange(team, items, mine, receive, round.count(), result);
       } else {
@@ -198,7 +198,7 @@ Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
   const bool is_root = team.rank() == a.root;
   // Up to this length the root alone combines: the others are soon done, and may run ahead.
   const Count by_root_max =
-      team.size() == 2 ? std::numeric_limits<Count>::max() : together_bytes_max(team);
+      team.size() == 2 ? std::numeric_limits<Count>::max() : together_bytes_max;
   const Flow flow = items.bytes(a.count) <= by_root_max ? Flow::one_way : Flow::all_ways;
   for (ItemRounds round(team, items, a.count, flow); !round.are_over(); round.next()) {
     const std::byte* mine = round.at(is_root && a.in_place ? a.receive : a.send);
