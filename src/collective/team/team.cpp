@@ -47,21 +47,21 @@ Team::~Team() {
 void Team::want_room() {
   const hostmem::BoardShape& shape = board_.shape();
   if (shape.long_bytes > shape.bulk_bytes)
-    count_call(longs_, shape.long_offset(), shape.bytes() - shape.long_offset());
+    earn(longs_, shape.long_offset(), shape.bytes() - shape.long_offset());
 }
 
-void Team::count_call(std::size_t bytes, Flow flow) {
+void Team::want_places(std::size_t bytes, Flow flow) {
   const hostmem::BoardShape& shape = board_.shape();
   if (bytes > room()) {
     want_room();
   } else if (flow == Flow::one_way && bytes <= shape.block_bytes) {
-    count_call(blocks_, shape.earned_offset(), shape.long_offset() - shape.earned_offset());
+    earn(blocks_, shape.earned_offset(), shape.long_offset() - shape.earned_offset());
   }
 }
 
 /// The leader makes them; a host without memory for them refuses, and is asked again after as many
 /// calls.
-void Team::count_call(Earned& places, std::size_t offset, std::size_t bytes) {
+void Team::earn(Earned& places, std::size_t offset, std::size_t bytes) {
   if (places.are_there || ++places.calls % ground_.earned_after != 0) return;
   const bool are_there =
       !ground_.file.is_open() || platform::allocate_pages(ground_.file, offset, bytes).ok();
@@ -94,7 +94,7 @@ void Team::show_forward(std::size_t bytes) {
 }
 
 void Team::find_place(std::size_t bytes) {
-  constexpr int pauses_between_looks = 8;
+  constexpr int pauses_between_looks = 8;  // some 0.3 us: a few short steps of the slowest
   if (board_.has_just_looked(bytes))
     for (int i = 0; i < pauses_between_looks; ++i) platform::cpu_relax();
   if (board_.may_begin(bytes)) return;

@@ -98,7 +98,7 @@ class Team final : public core::Companion {
     if (flow == Flow::exchange && board_.shape().exchange_bytes > 0)
       return board_.shape().exchange_bytes;
     if (bytes > hostmem::middle_bytes) [[unlikely]]
-      count_call(bytes, flow);
+      want_places(bytes, flow);
     return flow == Flow::one_way && !has_last() ? std::min(room(), overlapping_bytes) : room();
   }
   /// Called by all members alike, in a call that does not fit into one step.
@@ -294,16 +294,17 @@ class Team final : public core::Companion {
       await(member);
     }
   }
-  /// Waits for one.
+  /// Waits until the next step may be begun with BYTES.
   void find_place(std::size_t bytes);
-  void count_call(std::size_t bytes, Flow flow);
+  /// Of a row in which each member shows BYTES.
+  void want_places(std::size_t bytes, Flow flow);
   /// Places that the board has once calls that would use them have earned them.
   struct Earned {
     bool are_there = false;
     std::int64_t calls = 0;  // until then
   };
-  /// Of a call that would use those in the BYTES of the board from OFFSET on.
-  void count_call(Earned& places, std::size_t offset, std::size_t bytes);
+  /// A call would use PLACES, in the BYTES of the board from OFFSET on.
+  void earn(Earned& places, std::size_t offset, std::size_t bytes);
   void leave();
 
   hostmem::MeasuredCopy& copy_for(int member) {
