@@ -107,8 +107,8 @@ void exchange_on_board(Team& team, DirectExecutor& ex, const Arguments& a) {
   const Exchange exchange = prepare_exchange(ex, a);
   Result<void> result;
   Count done = 0;
+  team.begin_row(Flow::all_ways);
   for (bool is_over = false; !is_over && !team.has_left();) {
-    team.begin_row(Flow::all_ways);
     const Slots most = Slots::longest_in(team.room(), n);
     const auto left_for = [&](int member) {
       return std::max<Count>(bytes_of(exchange.out[size_of(member)]) - done, 0);

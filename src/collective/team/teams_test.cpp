@@ -21,12 +21,17 @@ using test::run_ranks;
 struct Member {
   Member(Rank& rank, const TeamSettings& settings, bool reads = true)
       : teams(rank.engine, ledger,
-              TeamHost{&rank.host, rank.words, hostmem::FencePayer::waker, reads}, settings) {}
+              TeamHost{&rank.host, rank.words, hostmem::FencePayer::waker, reads}, settings),
+        board_account(rank.rank == 0 ? memory::Account::collective : memory::Account::attachments) {
+  }
+  /// What is charged for its boards.
+  [[nodiscard]] std::int64_t board_bytes() const { return ledger.current_bytes(board_account); }
   /// The next blocking call on COMM.
   Team* call(core::Comm& comm) { return teams.of(comm, comm.next_collective_tag()); }
 
   memory::Ledger ledger;
   Teams teams;
+  memory::Account board_account;
 };
 
 TEST(Teams, AreEarnedByCalls) {
@@ -41,9 +46,7 @@ TEST(Teams, AreEarnedByCalls) {
     EXPECT_EQ(team->rank(), rank.rank);
     EXPECT_EQ(team->size(), 3);
     EXPECT_FALSE(team->has_last());
-    const auto account =
-        rank.rank == 0 ? memory::Account::collective : memory::Account::attachments;
-    EXPECT_GT(member.ledger.current_bytes(account), static_cast<std::int64_t>(team->room()));
+    EXPECT_GT(member.board_bytes(), static_cast<std::int64_t>(team->room()));
   });
 }
 
@@ -101,17 +104,14 @@ TEST(Teams, GetMorePlacesByCallsOneWay) {
     member.call(*world);
     Team& team = *member.call(*world);
     constexpr std::size_t block = 16 << 10;
-    const auto account =
-        rank.rank == 0 ? memory::Account::collective : memory::Account::attachments;
-    const auto charged = [&] { return member.ledger.current_bytes(account); };
-    const std::int64_t before = charged();
+    const std::int64_t before = member.board_bytes();
     // Neither what has as many places elsewhere, nor what is too long, nor all to all.
     for (int i = 0; i < 5; ++i) {
       team.room_for(hostmem::middle_bytes, Flow::one_way);
       team.room_for(block + 1, Flow::one_way);
       team.room_for(block, Flow::all_ways);
     }
-    EXPECT_EQ(charged(), before);
+    EXPECT_EQ(member.board_bytes(), before);
     // Rank 0 shows as much as there are places for, before the other one looks.
     const auto show = [&](int value) {
       team.room_for(block, Flow::one_way);
@@ -133,8 +133,8 @@ TEST(Teams, GetMorePlacesByCallsOneWay) {
     }
     constexpr auto area_bytes =
         std::int64_t{2} * hostmem::block_steps * static_cast<std::int64_t>(block);
-    EXPECT_GE(charged() - before, area_bytes);
-    EXPECT_LE(charged() - before, area_bytes + 65536) << "a page or two more";
+    EXPECT_GE(member.board_bytes() - before, area_bytes);
+    EXPECT_LE(member.board_bytes() - before, area_bytes + 65536) << "a page or two more";
     constexpr int ahead = hostmem::block_steps - 4;
     for (int value = 10; value < 10 + ahead && rank.rank == 0; ++value) show(value);
     std::byte token{};
@@ -157,16 +157,14 @@ TEST(Teams, GetMoreRoomByLongCalls) {
     member.call(*world);
     Team& team = *member.call(*world);
     constexpr std::size_t first_room = 64 << 10, whole_room = 512 << 10, bytes = 300'000;
-    const auto account =
-        rank.rank == 0 ? memory::Account::collective : memory::Account::attachments;
-    const std::int64_t before = member.ledger.current_bytes(account);
+    const std::int64_t before = member.board_bytes();
     EXPECT_EQ(team.room_for(100, Flow::all_ways), first_room);
     EXPECT_EQ(team.room_for(first_room, Flow::all_ways), first_room);
     EXPECT_EQ(team.room_for(bytes, Flow::all_ways), first_room);
     EXPECT_EQ(team.room_for(bytes, Flow::all_ways), whole_room);
     EXPECT_EQ(team.room_for(100, Flow::all_ways), whole_room);
     EXPECT_LT(team.room_for(bytes, Flow::one_way), whole_room);
-    EXPECT_EQ(member.ledger.current_bytes(account) - before,
+    EXPECT_EQ(member.board_bytes() - before,
               std::int64_t{3} * hostmem::long_steps * static_cast<std::int64_t>(whole_room));
     for (int step = 0; step < 5; ++step) {
       const std::vector<std::byte> mine(bytes, static_cast<std::byte>(10 * step + rank.rank));
