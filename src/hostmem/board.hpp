@@ -355,10 +355,13 @@ class Board {
   }
   /// Where MEMBER's data of the present step lies, if it is of BYTES.
   [[nodiscard]] std::byte* place(std::uint32_t member, std::size_t bytes) const {
-    if (bytes <= cell_payload_bytes) return cell(step_, member).payload;
-    if (step_ == exchange_step_)
+    if (step_ == exchange_step_ && bytes > cell_payload_bytes)
       return exchange_ + (member + exchanges_) % 2 * std::size_t{shape_.exchange_bytes};
-    return area_for(bytes).place(step_, member);
+    return place_in(step_, member, bytes);
+  }
+  /// The same of the step before, which was no exchange; until this member arrives.
+  [[nodiscard]] std::byte* earlier_place(std::uint32_t member, std::size_t bytes) const {
+    return place_in(step_ - 1, member, bytes);
   }
   /// The place of the present step's result; the same rules.
   [[nodiscard]] std::byte* result(std::size_t bytes) const { return place(shape_.members, bytes); }
@@ -403,6 +406,11 @@ class Board {
     if (bytes <= middle_bytes) return middle_;
     if (bytes <= block_bytes_max_) return block_;
     return bytes <= shape_.bulk_bytes ? bulk_ : long_;
+  }
+  [[nodiscard]] std::byte* place_in(std::uint64_t step, std::uint32_t member,
+                                    std::size_t bytes) const {
+    return bytes <= cell_payload_bytes ? cell(step, member).payload
+                                       : area_for(bytes).place(step, member);
   }
   [[nodiscard]] std::uint32_t steps_kept_of(std::size_t bytes) const {
     return bytes <= cell_payload_bytes ? steps_kept : area_for(bytes).steps;

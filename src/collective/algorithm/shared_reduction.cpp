@@ -1,6 +1,5 @@
 // The collectives of a team that reduce.
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "base/cache_line.hpp"
@@ -94,31 +93,62 @@ void allreduce_together(Team& team, const Items& items, const std::byte* mine, s
   items.copy(receive, team.result(bytes), count);
 }
 
-/// Shows what others combine of MINE, and writes SHARE, this member's, of the result, which is
-/// ready at the place that this returns once all have arrived at the step that it ends with.
-/// PRIVATELY: memory of COUNT items apart from MINE, where the share is made and stays; or null: it
-/// is made where others read it.
-const std::byte* combine_shares(Team& team, const Items& items, const std::byte* mine, Count count,
-                                const Share& share, std::byte* privately, Result<void>& result) {
+/// Combines SHARE, this member's, of a round's COUNT items, which all have shown in the step
+/// before: into the place of the present step's result. PRIVATELY: memory of COUNT items apart from
+/// MINE, where the share is made and stays; or null: it is made where others read it.
+void combine_share(Team& team, const Items& items, const std::byte* mine, Count count,
+                   const Share& share, std::byte* privately) {
   const std::size_t bytes = size_of(items.bytes(count));
-  std::byte* const place = team.begin(bytes);
-  copy_other_shares(team, items, count, [&](int member, std::size_t begin, std::size_t length) {
-    team.copy_to(member, place + begin, mine + begin, length);
-  });
-  team.arrive();
-  team.await_all();
-  team.expect(team.next(), bytes, result);
   std::byte* const combined = team.result(bytes);
   std::byte* const into = privately != nullptr ? privately : combined;
   items.combine(
       [&](int member) {
-        return (member == team.rank() ? mine : team.shown_by(member, bytes)) + share.begin;
+        return (member == team.rank() ? mine : team.shown_before_by(member, bytes)) + share.begin;
       },
       team.size(), into + share.begin, share.count);
   if (into != combined) team.copy_in(combined + share.begin, into + share.begin, share.bytes());
-  team.begin(0);
-  team.arrive();
-  return combined;
+}
+
+/// Each member combines its share of all items, round by round; TAKE(round, combined), unless it
+/// is null, gets each round's result. While a member shows one round it combines the one before:
+/// it waits for all once a round. MINE, PRIVATELY: of all rounds; see combine_share().
+template <class Take>
+void combine_by_shares(Team& team, const Items& items, Count count, const std::byte* mine,
+                       std::byte* privately, Result<void>& result, const Take* take) {
+  ItemRounds shown(team, items, count, Flow::all_ways);
+  ItemRounds combined = shown, taken = shown;
+  const auto bytes_of = [&](const ItemRounds& round) {
+    return round.are_over() ? 0 : size_of(items.bytes(round.count()));
+  };
+  const auto take_next = [&] {
+    if (take != nullptr) (*take)(taken, team.result(bytes_of(taken)));
+    taken.next();
+  };
+  for (int step = 0; !combined.are_over(); ++step) {
+    if (step > 0) {
+      team.await_all();
+      team.expect(team.next(), bytes_of(combined), result);
+    }
+    if (step > 1) take_next();
+    std::byte* const place = team.begin(bytes_of(shown));
+    if (!shown.are_over()) {
+      copy_other_shares(team, items, shown.count(),
+                        [&](int member, std::size_t begin, std::size_t length) {
+                          team.copy_to(member, place + begin, shown.at(mine) + begin, length);
+                        });
+      shown.next();
+    }
+    if (step > 0) {
+      combine_share(team, items, combined.at(mine), combined.count(),
+                    Share(team, team.rank(), items, combined.count()),
+                    privately != nullptr ? combined.at(privately) : nullptr);
+      combined.next();
+    }
+    team.arrive();
+  }
+  if (take == nullptr) return;
+  team.await_all();
+  take_next();
 }
 
 /// Two members, one exchange: each combines everything. RECEIVE may be MINE.
@@ -160,74 +190,81 @@ void allreduce_in_two_exchanges(Team& team, const Items& items, const std::byte*
 Result<void> shared_allreduce(Team& team, const AllreduceArguments& a) {
   const Items items{*a.type, *a.op};
   Result<void> result;
+  const auto* const send = static_cast<const std::byte*>(a.in_place ? a.receive : a.send);
+  if (team.size() > 2 && items.bytes(a.count) > together_bytes_max) {
+    auto* const privately = a.in_place ? nullptr : static_cast<std::byte*>(a.receive);
+    const auto take = [&](const ItemRounds& round, const std::byte* combined) {
+      std::byte* const receive = round.at(a.receive);
+      const auto copy = [&](int, std::size_t begin, std::size_t length) {
+        base::copy_bytes(receive + begin, combined + begin, length);
+      };
+      if (a.in_place) {
+        copy(team.rank(), 0, size_of(items.bytes(round.count())));
+      } else {
+        copy_other_shares(team, items, round.count(), copy);
+      }
+    };
+    combine_by_shares(team, items, a.count, send, privately, result, &take);
+    return result;
+  }
   for (ItemRounds round(team, items, a.count, Flow::exchange); !round.are_over(); round.next()) {
-    const std::byte* mine = round.at(a.in_place ? a.receive : a.send);
+    const std::byte* const mine = round.at(send);
     std::byte* const receive = round.at(a.receive);
     const std::size_t bytes = size_of(items.bytes(round.count()));
-    if (bytes <= size_of(together_bytes_max)) {
-      if (!team.has_last() && team.is_exchange(bytes)) {
-        allreduce_in_one_exchange(team, items, mine, receive, round.count(), result);
-      } else {
-        allreduce_together(team, items, mine, receive, round.count(), result);
-      }
-      continue;
-    }
-    if (team.size() == 2) {
+    if (bytes > size_of(together_bytes_max)) {
       allreduce_in_two_exchanges(team, items, mine, receive, round.count(), result);
-      continue;
-    }
-    const Share own(team, team.rank(), items, round.count());
-    const std::byte* combined = combine_shares(team, items, mine, round.count(), own,
-                                               a.in_place ? nullptr : receive, result);
-    team.await_all();
-    if (a.in_place) {
-      base::copy_bytes(receive, combined, bytes);
+    } else if (!team.has_last() && team.is_exchange(bytes)) {
+      allreduce_in_one_exchange(team, items, mine, receive, round.count(), result);
     } else {
-      copy_other_shares(team, items, round.count(),
-                        [&](int, std::size_t begin, std::size_t length) {
-                          base::copy_bytes(receive + begin, combined + begin, length);
-                        });
+      allreduce_together(team, items, mine, receive, round.count(), result);
     }
   }
   return result;
 }
 
+namespace {
+
+/// The root alone combines: the others are soon done, and may run ahead.
+void reduce_by_root(Team& team, const Items& items, const ReduceArguments& a,
+                    Result<void>& result) {
+  const bool is_root = team.rank() == a.root;
+  const bool shows = !is_root || a.in_place;
+  for (ItemRounds round(team, items, a.count, Flow::one_way); !round.are_over(); round.next()) {
+    const std::byte* const mine = round.at(is_root && a.in_place ? a.receive : a.send);
+    const std::size_t bytes = size_of(items.bytes(round.count()));
+    std::byte* const place = team.begin(shows ? bytes : 0);
+    if (shows) team.copy_in(place, mine, bytes);
+    if (!is_root) {
+      team.tell(a.root);
+      continue;
+    }
+    team.collect(bytes);
+    for (int member = 0; member < team.size(); ++member)
+      if (member != a.root) team.expect(member, bytes, result);
+    items.combine(
+        [&](int member) {
+          return member == a.root && !shows ? mine : team.shown_by(member, bytes);
+        },
+        team.size(), round.at(a.receive), round.count());
+  }
+}
+
+}  // namespace
+
 Result<void> shared_reduce(Team& team, const ReduceArguments& a) {
   const Items items{*a.type, *a.op};
   Result<void> result;
-  const bool is_root = team.rank() == a.root;
-  // Up to this length the root alone combines: the others are soon done, and may run ahead.
-  const Count by_root_max =
-      team.size() == 2 ? std::numeric_limits<Count>::max() : together_bytes_max;
-  const Flow flow = items.bytes(a.count) <= by_root_max ? Flow::one_way : Flow::all_ways;
-  for (ItemRounds round(team, items, a.count, flow); !round.are_over(); round.next()) {
-    const std::byte* mine = round.at(is_root && a.in_place ? a.receive : a.send);
-    const std::size_t bytes = size_of(items.bytes(round.count()));
-    if (bytes <= size_of(by_root_max)) {
-      const bool shows = !is_root || a.in_place;
-      std::byte* const place = team.begin(shows ? bytes : 0);
-      if (shows) team.copy_in(place, mine, bytes);
-      if (!is_root) {
-        team.tell(a.root);
-        continue;
-      }
-      team.collect(bytes);
-      for (int member = 0; member < team.size(); ++member)
-        if (member != a.root) team.expect(member, bytes, result);
-      items.combine(
-          [&](int member) {
-            return member == a.root && !shows ? mine : team.shown_by(member, bytes);
-          },
-          team.size(), round.at(a.receive), round.count());
-    } else {
-      const Share own(team, team.rank(), items, round.count());
-      const std::byte* combined =
-          combine_shares(team, items, mine, round.count(), own, nullptr, result);
-      if (!is_root) continue;
-      team.await_all();
-      base::copy_bytes(round.at(a.receive), combined, bytes);
-    }
+  if (team.size() == 2 || items.bytes(a.count) <= together_bytes_max) {
+    reduce_by_root(team, items, a, result);
+    return result;
   }
+  const bool is_root = team.rank() == a.root;
+  const auto* const send =
+      static_cast<const std::byte*>(is_root && a.in_place ? a.receive : a.send);
+  const auto take = [&](const ItemRounds& round, const std::byte* combined) {
+    items.copy(round.at(a.receive), combined, round.count());
+  };
+  combine_by_shares(team, items, a.count, send, nullptr, result, is_root ? &take : nullptr);
   return result;
 }
 

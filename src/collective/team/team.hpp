@@ -36,7 +36,8 @@ namespace hawser::collective {
 
 /// Of the data of a call: from one member or to one, from all to all, or the same with every step
 /// an exchange. In one way some write while others read what was written before, in steps that are
-/// short enough for it; unless they share cores, and take turns.
+/// short enough for it; unless they share cores, and take turns. From all to all each writes the
+/// next step before it reads the last one.
 enum class Flow : std::uint8_t { one_way, all_ways, exchange };
 
 /// Collectives that have a way by reading each other's memory, which is tried.
@@ -93,13 +94,13 @@ class Team final : public core::Companion {
   /// shows more than there is room for in one gets more room, and who often shows a lot one way
   /// gets more places.
   std::size_t room_for(std::size_t bytes, Flow flow) {
-    constexpr std::size_t overlapping_bytes = 128 << 10;
     begin_row(flow);
     if (flow == Flow::exchange && board_.shape().exchange_bytes > 0)
       return board_.shape().exchange_bytes;
     if (bytes > hostmem::middle_bytes) [[unlikely]]
       want_places(bytes, flow);
-    return flow == Flow::one_way && !has_last() ? std::min(room(), overlapping_bytes) : room();
+    constexpr std::size_t overlapping_bytes = 128 << 10;
+    return do_steps_overlap(bytes, flow) ? std::min(room(), overlapping_bytes) : room();
   }
   /// Called by all members alike, in a call that does not fit into one step.
   void want_room();
@@ -197,6 +198,14 @@ class Team final : public core::Companion {
       return nowhere();
     return board_.place(static_cast<std::uint32_t>(member), bytes);
   }
+  /// The BYTES that MEMBER showed in the step before, at which all had arrived before this member
+  /// began the present one; valid until it arrives at that. So it may show what is next before it
+  /// works on what was shown, and wait once for both.
+  [[nodiscard]] std::byte* shown_before_by(int member, std::size_t bytes) const {
+    if (has_left()) [[unlikely]]
+      return nowhere();
+    return board_.earlier_place(static_cast<std::uint32_t>(member), bytes);
+  }
   /// How many bytes that member says it shows.
   [[nodiscard]] std::size_t bytes_of(int member) const {
     return board_.bytes_of(static_cast<std::uint32_t>(member));
@@ -282,6 +291,13 @@ class Team final : public core::Companion {
       if (ready()) return true;
     }
     return false;
+  }
+  /// Of a row in which each member shows BYTES by FLOW: whether shorter steps than there is room
+  /// for are better, since what is written in one has to be in a cache while another is read.
+  [[nodiscard]] bool do_steps_overlap(std::size_t bytes, Flow flow) const {
+    constexpr int few_members_max = 8;  // two short steps of so many stay there
+    if (flow == Flow::one_way) return !has_last();
+    return flow == Flow::all_ways && size() <= few_members_max && bytes > room();
   }
   static void note_wrong_length(int member, std::size_t shown, std::size_t expected,
                                 base::Result<void>& result);
