@@ -82,7 +82,7 @@ class OneCopyChoice {
   /// What of the two copies by frames is this process's work.
   enum class Share : std::uint8_t { both_copies, second_copy };
   /// Shorter runs are not measured: they are those of shorter messages, or the ends of long ones.
-  static constexpr std::size_t run_bytes_min = 32768;
+  static constexpr std::size_t run_bytes_min = 16384;
 
   explicit OneCopyChoice(Share share = Share::both_copies) : share_(share) {}
 
@@ -100,12 +100,14 @@ class OneCopyChoice {
     return pays_ != trial_.takes(bytes);
   }
   [[nodiscard]] OneCopyWord word() const { return trials_ << 1 | (pays_ ? 1 : 0); }
-  /// Whether a run of at least run_bytes_min is to be timed. What is done seldom always is.
+  /// Whether a run of at least run_bytes_min is to be timed: all of them until it is known what
+  /// they take, also when a trial begins, and then one in a few.
   bool wants_time(Copy copy) {
-    if (copy == Copy::into_frame && share_ == Share::second_copy) return false;
-    if (pays_ || !record(copy).is_settled()) return true;
-    runs_ = static_cast<std::uint8_t>((runs_ + 1) % runs_per_look);
-    return runs_ == 0;
+    return lacks_time(copy) || (does_concern(copy) && record(copy).is_due());
+  }
+  /// Whether it is not known yet.
+  [[nodiscard]] bool lacks_time(Copy copy) const {
+    return does_concern(copy) && !record(copy).is_settled();
   }
   /// A run of BYTES took NS.
   void took(Copy copy, std::size_t bytes, std::uint64_t ns) {
@@ -133,6 +135,11 @@ class OneCopyChoice {
         pace_ = ((runs_ - 1) * pace_ + std::min(pace, 3 * pace_)) / runs_;
       }
     }
+    /// One run in a few.
+    bool is_due() {
+      untimed_ = static_cast<std::uint8_t>((untimed_ + 1) % runs_per_look);
+      return untimed_ == 0;
+    }
     [[nodiscard]] bool is_settled() const { return left_out_bytes_ == 0 && runs_ >= runs_min; }
     [[nodiscard]] std::uint32_t pace() const { return pace_; }
 
@@ -140,19 +147,24 @@ class OneCopyChoice {
     static constexpr std::uint32_t runs_at_first = 3;  // of which the quickest counts
     static constexpr std::uint32_t runs_min = 4;
     static constexpr std::uint32_t runs_max = 32;  // that a mean is of
+    /// The clock costs 50 ns. Odd, as the number of chunks of a message seldom is.
+    static constexpr std::uint8_t runs_per_look = 9;
     std::size_t left_out_bytes_ = 0;
     std::uint32_t pace_ = 0;
     std::uint32_t runs_ = 0;
+    std::uint8_t untimed_ = 0;  // since the last look
   };
 
   /// From one trial to the next, in trials: the fewest, doubled after each that changed nothing,
   /// and the most.
   static constexpr std::uint32_t gap_min = 4;
   static constexpr std::uint32_t gap_max = 64;
-  static constexpr std::uint8_t runs_per_look = 8;  // the clock costs 50 ns
   /// Bytes that do not count when the way changes; of longer messages the first one.
   static constexpr std::size_t left_out_bytes_min = std::size_t{2} << 20;
 
+  [[nodiscard]] bool does_concern(Copy copy) const {
+    return copy != Copy::into_frame || share_ == Share::both_copies;
+  }
   [[nodiscard]] bool is_trial_due() const {
     return is_settled(pays_) && messages_since_trial_ >= gap_ * OneCopyTrial::messages_min &&
            bytes_since_trial_ >= gap_ * OneCopyTrial::bytes_min;
@@ -189,8 +201,7 @@ class OneCopyChoice {
   /// Whether it is known what ONE copy takes, or frames.
   [[nodiscard]] bool is_settled(bool one) const {
     if (one) return record(Copy::by_kernel).is_settled();
-    return record(Copy::out_of_frame).is_settled() &&
-           (share_ == Share::second_copy || record(Copy::into_frame).is_settled());
+    return record(Copy::out_of_frame).is_settled() && !lacks_time(Copy::into_frame);
   }
   Record& record(Copy copy) { return records_[static_cast<std::size_t>(copy)]; }
   [[nodiscard]] const Record& record(Copy copy) const {
@@ -204,7 +215,6 @@ class OneCopyChoice {
   OneCopyTrial trial_;
   std::uint32_t trials_ = 0;  // that have begun
   Share share_;
-  std::uint8_t runs_ = 0;  // since the last look
   bool pays_ = false;
 };
 

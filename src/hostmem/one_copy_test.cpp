@@ -103,7 +103,7 @@ TEST(OneCopyChoice, TriesTheOtherWaySeldom) {
   pair.exchange(20'000, together);
   pair.timed = 0;
   EXPECT_LE(pair.exchange(4 * gap_messages, together), 4 * trial_messages);
-  EXPECT_LE(pair.timed, 4 * gap_messages + 4 * trial_messages * 5) << "one of eight frames";
+  EXPECT_LE(pair.timed, 4 * gap_messages + 4 * trial_messages * 5) << "one of nine frames";
   pair.exchange(20'000, apart);
   EXPECT_GE(pair.exchange(4 * gap_messages, apart), 4 * (gap_messages - trial_messages));
 }

@@ -285,6 +285,9 @@ class Endpoint {
   std::int64_t credit_to_return = 0;   // payload consumed since we last told the peer
   // Messages to the peer, as streams or asked for, that are not over; counted by p2p.
   std::uint32_t sends_under_way = 0;
+  // For how many long messages more we expect the peer, who has the choice, to copy them once,
+  // since it did so lately; by p2p.
+  std::uint8_t copies_expected = 0;
   // Long messages from it since the last one that crossed one of these, counted down; by p2p.
   std::uint8_t crossings_remembered = 0;
   // Long messages from it since then, or since the last of these, as far as they count; by p2p.

@@ -18,7 +18,7 @@ using channel::End;
 using channel::FakeLink;
 using transport::ChannelKind;
 
-constexpr std::size_t crossing_bytes = std::size_t{64} * 1024;  // of the default send rules
+constexpr std::size_t crossing_bytes = std::size_t{32} * 1024 + 1;  // of the default send rules
 constexpr int in_a_row_min = 8;  // long messages that no other one answers
 constexpr std::uint64_t between_rounds_ns = 10'000;
 constexpr std::uint32_t mpi_byte_handle = 0x247;  // MPI_BYTE
@@ -53,9 +53,10 @@ class OneCopy : public ::testing::Test {
     Ref<Request> sending, receiving;
   };
 
-  void open(const channel::AssuranceSettings& assurance = {}) {
+  /// STREAM_BYTES_MAX: with 0 whoever may copy is asked.
+  void open(const channel::AssuranceSettings& assurance = {}, std::int64_t stream_bytes_max = 0) {
     ProtocolSettings settings;
-    settings.stream_bytes_max = 0;  // who may copy has been asked
+    settings.stream_bytes_max = stream_bytes_max;
     a = std::make_unique<Side>(*this, 0, assurance, settings);
     b = std::make_unique<Side>(*this, 1, assurance, settings);
     exchange(1);  // which connects
@@ -186,6 +187,26 @@ TEST_F(OneCopy, MessagesThatNoLongerCrossGoByFrames) {
     finish(*send(*a, *b, crossing_bytes));
   EXPECT_EQ(b->copied(), copied) << "until they are known to be of one direction";
   EXPECT_EQ(b->peer().crossings_remembered, 0);
+}
+
+TEST_F(OneCopy, IsAskedForAsLongAsItIsMade) {
+  constexpr std::size_t longer_bytes = 2 * crossing_bytes;
+  open({}, longer_bytes - 1);
+  for (Side* const side : {a.get(), b.get()})
+    side->peer().send_credit_bytes = std::int64_t{100} * longer_bytes;
+  a->link().one_copy_pays = b->link().one_copy_pays = true;
+  exchange(crossing_bytes);
+  EXPECT_EQ(a->copied() + b->copied(), 0U) << "they came unasked";
+  exchange(longer_bytes);
+  exchange(crossing_bytes);
+  EXPECT_EQ(b->copied(), longer_bytes + crossing_bytes);
+  EXPECT_EQ(a->copied(), longer_bytes + crossing_bytes);
+  a->link().one_copy_pays = b->link().one_copy_pays = false;
+  constexpr int copies_expected = 16;
+  const int asked_before = b->link().asked_for_copies;
+  for (int i = 0; i < copies_expected + 5; ++i) exchange(crossing_bytes);
+  EXPECT_EQ(b->link().asked_for_copies - asked_before, copies_expected);
+  EXPECT_EQ(a->peer().copies_expected, 0);
 }
 
 TEST_F(OneCopy, NotOfShorterMessages) {

@@ -106,11 +106,13 @@ std::size_t ChannelBackend::eager_room(const Endpoint& endpoint, ChannelKind kin
 }
 
 /// A stream saves the time of question and answer. Behind another long message there is none to be
-/// saved, and who is asked first keeps nothing that is unexpected.
+/// saved, and who is asked first keeps nothing that is unexpected; nor do we send unasked what the
+/// peer would rather copy once.
 bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
                                  std::size_t bytes) const {
   return bytes > eager_room(endpoint, kind) && carries_streams(kind) && pipelines_.empty() &&
-         bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
+         bytes <= static_cast<std::size_t>(settings_.stream_bytes_max) &&
+         (endpoint.copies_expected == 0 || !endpoint.may_be_copied_once(bytes));
 }
 
 [[gnu::always_inline]] inline void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind,
@@ -334,6 +336,7 @@ void ChannelBackend::on_clear_to_send(Endpoint& from, std::span<const std::byte>
   if (request == nullptr || request->endpoint != &from || frame->offset > request->total ||
       request->is_over)
     return;
+  if (request->may_be_copied && from.copies_expected > 0) --from.copies_expected;
   request->peer_token = frame->receiver_token;
   const std::uint64_t left = request->total - frame->offset;
   if (frame->bytes > left) return;
@@ -408,8 +411,11 @@ void ChannelBackend::on_finished(Endpoint& from, std::span<const std::byte> body
   SendRequest* request = frame ? sends_in_rendezvous_.find(frame->sender_token) : nullptr;
   if (request == nullptr || request->endpoint != &from) return;
   std::erase(pipelines_, request);  // its last frames left when they were asked for
-  if (request->may_be_copied && request->sent < request->total)
+  constexpr std::uint8_t messages_remembered = 16;
+  if (request->may_be_copied && request->sent < request->total) {
     from.count_sent(ChannelKind::single_copy, request->total - request->sent);
+    from.copies_expected = messages_remembered;
+  }
   complete_send(*request);
 }
 

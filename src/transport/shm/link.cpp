@@ -12,13 +12,16 @@ namespace hawser::transport::shm {
 using hostmem::OneCopyChoice;
 using hostmem::SourceLines;
 
+bool ShmLink::wants_time(OneCopyChoice::Copy kind, std::size_t bytes) {
+  if (bytes < OneCopyChoice::run_bytes_min) return false;
+  OneCopyChoice* const both_ways = one_copy_choice();
+  if (both_ways == nullptr) return one_copy_from_peer_.wants_time(kind);
+  return both_ways->wants_time(kind) || one_copy_from_peer_.lacks_time(kind);
+}
+
 template <class Copy>
 void ShmLink::copy_timed(OneCopyChoice::Copy kind, std::size_t bytes, const Copy& copy) {
-  if (bytes < OneCopyChoice::run_bytes_min) return copy();
-  // What one of them wants to know is enough for both.
-  OneCopyChoice* const both_ways = one_copy_choice();
-  OneCopyChoice& asks = both_ways != nullptr ? *both_ways : one_copy_from_peer_;
-  if (!asks.wants_time(kind)) return copy();
+  if (!wants_time(kind, bytes)) return copy();
   const std::uint64_t began_ns = platform::monotonic_ns();
   copy();
   note_time(kind, bytes, platform::monotonic_ns() - began_ns);
@@ -192,11 +195,14 @@ bool ShmLink::does_one_copy_pay(std::size_t bytes, Flow flow) {
 }
 
 std::int64_t ShmLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
-  const std::uint64_t began_ns = platform::monotonic_ns();
+  constexpr auto kind = OneCopyChoice::Copy::by_kernel;
+  std::size_t bytes = 0;
+  for (const MemoryPiece& piece : local) bytes += piece.bytes;
+  const bool is_timed = wants_time(kind, bytes);
+  const std::uint64_t began_ns = is_timed ? platform::monotonic_ns() : 0;
   const std::int64_t copied = platform::read_memory(pid_, local, remote);
-  if (copied >= static_cast<std::int64_t>(OneCopyChoice::run_bytes_min))
-    note_time(OneCopyChoice::Copy::by_kernel, static_cast<std::size_t>(copied),
-              platform::monotonic_ns() - began_ns);
+  if (is_timed && copied == static_cast<std::int64_t>(bytes))
+    note_time(kind, bytes, platform::monotonic_ns() - began_ns);
   if (copied == -EPERM || copied == -ENOSYS) channels_.remove(ChannelKind::single_copy);
   return copied;
 }

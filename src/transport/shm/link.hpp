@@ -165,6 +165,8 @@ class ShmLink final : public Link {
   /// Runs COPY of BYTES, whose time those who choose may want to know.
   template <class Copy>
   void copy_timed(hostmem::OneCopyChoice::Copy kind, std::size_t bytes, const Copy& copy);
+  /// Whether one of the choices wants to know how long a run of BYTES takes; both are told.
+  bool wants_time(hostmem::OneCopyChoice::Copy kind, std::size_t bytes);
   void note_time(hostmem::OneCopyChoice::Copy kind, std::size_t bytes, std::uint64_t ns);
 
   Identity identity_;
