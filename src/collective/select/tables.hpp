@@ -44,9 +44,10 @@ template <class E>
 constexpr auto table(For<BcastArguments>) {
   return std::to_array<Rule<E, BcastArguments>>({
       {"direct", in_a_reading_team, reading_pays, on_team<E, BcastArguments, direct_bcast>},
-      // Of two, long data flows quicker through the ring between them, which is longer than what a
-      // member shows on the board: its lines have left the reader's nearest caches.
-      {"shared", in_a_team, [](auto& s) { return s.ranks > 2 || s.bytes < 16 * kib; },
+      // Of two, what does not fit into a place of the board's block area flows quicker through the
+      // ring between them, which is longer than what a member shows on the board: its lines have
+      // left the reader's nearest caches.
+      {"shared", in_a_team, [](auto& s) { return s.ranks > 2 || s.bytes <= 16 * kib; },
        on_team<E, BcastArguments, shared_bcast>},
       {"linear", always, [](auto& s) { return s.ranks <= 3 || s.wants_few_messages(s.bytes); },
        bcast_linear},
