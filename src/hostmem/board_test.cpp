@@ -418,6 +418,32 @@ TEST(Board, HasAPlaceOfItsOwnForEachStepThatIsKept) {
   }
 }
 
+TEST(Board, WhatWasShownInTheStepBeforeStaysUntilAMemberArrives) {
+  for (const std::size_t bytes : {8UL, 500UL, 4000UL, 8000UL}) {
+    Room room({2, 4096, false, 8192});
+    Board quick = room.board(0), slow = room.board(1);
+    const auto byte_of = [](std::uint64_t step) { return static_cast<std::byte>(step % 251); };
+    const auto run_ahead = [&] {
+      while (quick.may_begin(bytes)) {
+        std::byte* const place = quick.begin(bytes);
+        std::fill_n(place, bytes, byte_of(quick.step()));
+        quick.arrive();
+      }
+    };
+    run_ahead();
+    for (std::uint64_t step = 1; step <= 2 * steps_kept + 1; ++step) {
+      ASSERT_TRUE(slow.may_begin(bytes));
+      slow.begin(bytes);
+      run_ahead();
+      const std::byte* const earlier = slow.earlier_place(0, bytes);
+      const auto shown = std::count(earlier, earlier + bytes, byte_of(step - 1));
+      EXPECT_TRUE(step == 1 || shown == static_cast<std::ptrdiff_t>(bytes)) << step;
+      slow.arrive();
+      run_ahead();
+    }
+  }
+}
+
 TEST(Board, KnowsThatItHasJustLookedForAPlace) {
   Room room({2, 4096, false});
   Board first = room.board(0), second = room.board(1);
