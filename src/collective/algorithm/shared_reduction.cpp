@@ -65,8 +65,9 @@ void copy_other_shares(const Team& team, const Items& items, Count count, Copy&&
   }
 }
 
-/// Up to this length of a round's data, one step in which whoever needs the result combines all of
-/// it is quicker than two steps in which each member combines its share.
+/// Up to this length, of a call's data or of what two show in a round, one step in which whoever
+/// needs the result combines all of it is quicker than two steps in which each member combines its
+/// share.
 constexpr Count together_bytes_max = 4096;
 
 /// One step: every member, or the last, combines everything. RECEIVE may be MINE. RESULT: see
