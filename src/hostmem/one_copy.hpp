@@ -12,14 +12,17 @@
 // first bytes do not count: what is copied then lies in the caches of the wrong core, of the one
 // that copied it before.
 //
-// While they flow one way, one copy pays where it takes the receiver less than its part of the two:
-// so it is where one core fetches slowly what another has written, and quickly what that has only
-// read (Xeon of 2026, cores that share no cache, per KiB: out of frames 56 ns, by the kernel 33). A
-// receiver finds that alone, and decides for itself.
-//
 // Of messages both ways only one of the two peers measures, and decides for both, since each would
 // spoil what the other measures. The other is told by a word in memory that both share, and follows
 // (OneCopyFollower).
+//
+// While they flow one way, or alternate, two cores can make one copy as well, jointly: the receiver
+// reads one part of the message and the sender writes the other (joint_claims.hpp). That pays where
+// the slower of the two, who has half of the bytes, takes less than the receiver would to copy all
+// of them out of frames: so it is where one core fetches slowly what another has written (Xeon of
+// 2026, cores that share no cache, per KiB: out of frames 56 ns; jointly 20 to 27). The receiver
+// chooses. What lies in whose cache depends on the other direction as well: so who begins a trial
+// says so by another word, and the peer has one of the same way at the same time.
 #pragma once
 
 #include <algorithm>
@@ -38,9 +41,10 @@ class OneCopyTrial {
     messages_left_ = messages_min;
     bytes_left_ = bytes_min;
   }
+  [[nodiscard]] bool is_running() const { return messages_left_ > 0 || bytes_left_ > 0; }
   /// Whether the next message, of BYTES, is one of them.
   bool takes(std::size_t bytes) {
-    if (messages_left_ == 0 && bytes_left_ == 0) return false;
+    if (!is_running()) return false;
     messages_left_ -= std::min(messages_left_, 1U);
     bytes_left_ -= std::min(bytes_left_, bytes);
     return true;
@@ -78,28 +82,54 @@ class OneCopyFollower {
 
 class OneCopyChoice {
  public:
-  enum class Copy : std::uint8_t { into_frame, out_of_frame, by_kernel };
-  /// What of the two copies by frames is this process's work.
-  enum class Share : std::uint8_t { both_copies, second_copy };
+  enum class Copy : std::uint8_t { into_frame, out_of_frame, by_kernel, by_peer };
+  /// How one copy is made, and of which messages: by their receivers, where messages cross, or
+  /// jointly, where none does.
+  enum class Kind : std::uint8_t { by_receiver, jointly };
   /// Shorter runs are not measured: they are those of shorter messages, or the ends of long ones.
   static constexpr std::size_t run_bytes_min = 16384;
 
-  explicit OneCopyChoice(Share share = Share::both_copies) : share_(share) {}
+  explicit OneCopyChoice(Kind kind = Kind::by_receiver) : kind_(kind) {}
 
-  /// While messages flow both ways, or, of a second_copy, from the peer alone: whether the next one
-  /// from the peer, of BYTES, is to be copied once.
+  /// Whether the next message from the peer, of BYTES, is to be copied once. Asked of those that
+  /// the peer asks for.
   bool next(std::size_t bytes) {
-    ++messages_since_trial_;
+    review(bytes);
+    if (is_trial_due(bytes)) begin_trial(bytes);
+    if (kind_ == Kind::jointly) return next_jointly(bytes);
     bytes_since_trial_ += bytes;
-    if (is_other_way_quicker()) {
-      pays_ = !pays_;
-      gap_ = gap_min;
-      change_to(pays_, bytes);
-    }
-    if (is_trial_due()) begin_trial(bytes);
     return pays_ != trial_.takes(bytes);
   }
   [[nodiscard]] OneCopyWord word() const { return trials_ << 1 | (pays_ ? 1 : 0); }
+
+  // For those that may be copied jointly, which the peer also sends unasked.
+
+  /// BYTES of a message of MESSAGE_BYTES have come by frames.
+  void came_by_frames(std::size_t bytes, std::size_t message_bytes) {
+    bytes_since_trial_ += bytes;
+    if (pays_) trial_.takes(bytes);
+    review(message_bytes);
+    is_asking_ = !pays_ && is_trial_due(message_bytes);
+  }
+  /// Such messages cross others: of them nothing is to be known now.
+  void put_off_trial() {
+    bytes_since_trial_ = 0;
+    is_asking_ = false;
+  }
+  /// How long a message has to be for the peer to ask before it sends it; 0: none.
+  [[nodiscard]] std::size_t asked_from_bytes() const {
+    if (pays_) return trial_.is_running() ? 0 : bytes_min();
+    return is_asking_ || trial_.is_running() ? 1 : 0;
+  }
+  /// What is tried, as the peer hears of it.
+  [[nodiscard]] OneCopyWord trial_word() const { return trials_ << 1 | (tries_one_copy_ ? 1 : 0); }
+  /// The peer has begun to try ONE copy, or frames, for messages the other way.
+  void join_trial(bool one) {
+    constexpr std::size_t no_message_bytes = 0;
+    if (pays_ == one || trial_.is_running() || !is_settled(pays_)) return;
+    prepare_trial(no_message_bytes);
+  }
+
   /// Whether a run of at least run_bytes_min is to be timed: all of them until it is known what
   /// they take, also when a trial begins, and then one in a few.
   bool wants_time(Copy copy) {
@@ -162,59 +192,99 @@ class OneCopyChoice {
   /// Bytes that do not count when the way changes; of longer messages the first one.
   static constexpr std::size_t left_out_bytes_min = std::size_t{2} << 20;
 
+  /// What it takes to agree on who copies what, beyond what frames take.
+  static constexpr std::uint64_t agreement_ns = 150;
+
   [[nodiscard]] bool does_concern(Copy copy) const {
-    return copy != Copy::into_frame || share_ == Share::both_copies;
+    if (copy == Copy::into_frame) return kind_ == Kind::by_receiver;
+    return copy != Copy::by_peer || kind_ == Kind::jointly;
   }
-  [[nodiscard]] bool is_trial_due() const {
-    return is_settled(pays_) && messages_since_trial_ >= gap_ * OneCopyTrial::messages_min &&
-           bytes_since_trial_ >= gap_ * OneCopyTrial::bytes_min;
+  /// What is copied jointly comes the other way in a trial alone, and what comes by frames is
+  /// counted in came_by_frames().
+  bool next_jointly(std::size_t bytes) {
+    const bool is_one = pays_ ? !trial_.is_running() && bytes >= bytes_min() : trial_.takes(bytes);
+    if (is_one) bytes_since_trial_ += bytes;
+    return is_one;
+  }
+  void review(std::size_t bytes) {
+    if (!is_other_way_quicker()) return;
+    pays_ = !pays_;
+    gap_ = gap_min;
+    if (kind_ == Kind::jointly) trial_ = {};
+    change_to(pays_, bytes);
+  }
+  [[nodiscard]] bool is_trial_due(std::size_t bytes) const {
+    return is_settled(pays_) && !trial_.is_running() &&
+           bytes_since_trial_ >=
+               gap_ * std::max(OneCopyTrial::bytes_min, OneCopyTrial::messages_min * bytes);
   }
   void begin_trial(std::size_t bytes) {
-    gap_ = std::min(gap_ * 2, gap_max);
-    messages_since_trial_ = 0;
-    bytes_since_trial_ = 0;
     ++trials_;
+    tries_one_copy_ = !pays_;
+    prepare_trial(bytes);
+  }
+  void prepare_trial(std::size_t bytes) {
+    gap_ = std::min(gap_ * 2, gap_max);
+    bytes_since_trial_ = 0;
+    is_asking_ = false;
     trial_.begin();
     change_to(!pays_, bytes);
   }
   /// What is to come goes by ONE copy, or by frames, from a message of BYTES on.
   void change_to(bool one, std::size_t bytes) {
-    const std::size_t left_out_bytes = std::max(bytes, left_out_bytes_min);
-    if (one) {
-      record(Copy::by_kernel).begin_again(left_out_bytes);
-    } else {
-      record(Copy::into_frame).begin_again(left_out_bytes);
-      record(Copy::out_of_frame).begin_again(left_out_bytes);
-    }
+    const std::size_t own_bytes = kind_ == Kind::jointly && one ? bytes / 2 : bytes;
+    const std::size_t left_out_bytes = std::max(own_bytes, left_out_bytes_min);
+    for (const Copy copy : one ? copies_of_one : copies_by_frames)
+      record(copy).begin_again(left_out_bytes);
+  }
+  /// What a KiB takes by frames. Where messages cross each side makes both copies of one.
+  [[nodiscard]] std::uint32_t pace_by_frames() const {
+    const bool does_both = kind_ == Kind::by_receiver;
+    return (does_both ? record(Copy::into_frame).pace() : 0) + record(Copy::out_of_frame).pace();
+  }
+  /// What it takes by one copy.
+  [[nodiscard]] std::uint32_t pace_of_one() const {
+    if (kind_ == Kind::by_receiver) return record(Copy::by_kernel).pace();
+    return std::max(record(Copy::by_kernel).pace(), record(Copy::by_peer).pace()) / 2;
   }
   /// Those who write and read frames also wait for each other, a tenth of the time; so where each
   /// does both, frames have to be less work by as much, and by more where one copy is in use.
   [[nodiscard]] bool is_other_way_quicker() const {
     if (!is_settled(true) || !is_settled(false)) return false;
-    const bool does_both = share_ == Share::both_copies;
-    const std::uint32_t frames =
-        (does_both ? record(Copy::into_frame).pace() : 0) + record(Copy::out_of_frame).pace();
-    const std::uint32_t one = record(Copy::by_kernel).pace();
+    const bool does_both = kind_ == Kind::by_receiver;
+    const std::uint32_t frames = pace_by_frames(), one = pace_of_one();
     if (pays_) return frames * 20 < one * (does_both ? 17 : 19);
     return one * 20 < frames * (does_both ? 22 : 19);
   }
+  /// While it pays to copy jointly, from which length on: so that what is saved is more than what
+  /// it takes to agree.
+  [[nodiscard]] std::size_t bytes_min() const {
+    if (!is_settled(true) || !is_settled(false)) return 1;
+    const std::uint32_t frames = pace_by_frames(), one = pace_of_one();
+    if (frames <= one) return 1;  // it is about to be found that it does not pay
+    return std::max<std::size_t>(bytes_of(agreement_ns, frames - one), 1);
+  }
   /// Whether it is known what ONE copy takes, or frames.
   [[nodiscard]] bool is_settled(bool one) const {
-    if (one) return record(Copy::by_kernel).is_settled();
-    return record(Copy::out_of_frame).is_settled() && !lacks_time(Copy::into_frame);
+    const auto& copies = one ? copies_of_one : copies_by_frames;
+    return std::ranges::none_of(copies, [&](Copy copy) { return lacks_time(copy); });
   }
   Record& record(Copy copy) { return records_[static_cast<std::size_t>(copy)]; }
   [[nodiscard]] const Record& record(Copy copy) const {
     return records_[static_cast<std::size_t>(copy)];
   }
 
-  std::array<Record, 3> records_;
+  static constexpr std::array copies_by_frames = {Copy::into_frame, Copy::out_of_frame};
+  static constexpr std::array copies_of_one = {Copy::by_kernel, Copy::by_peer};
+
+  std::array<Record, 4> records_;
   std::uint32_t gap_ = gap_min;
-  std::uint32_t messages_since_trial_ = 0;  // began
-  std::uint64_t bytes_since_trial_ = 0;
+  std::uint64_t bytes_since_trial_ = 0;  // began
   OneCopyTrial trial_;
-  std::uint32_t trials_ = 0;  // that have begun
-  Share share_;
+  std::uint32_t trials_ = 0;     // that this side has begun
+  bool tries_one_copy_ = false;  // in the last of them
+  bool is_asking_ = false;       // for messages to try one copy with
+  Kind kind_;
   bool pays_ = false;
 };
 

@@ -14,5 +14,9 @@ constexpr std::uint32_t pace_of(std::size_t bytes, std::uint64_t ns) {
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(pace, std::numeric_limits<std::uint32_t>::max() / 64));
 }
+/// How many bytes take NS at PACE, which is not 0.
+constexpr std::size_t bytes_of(std::uint64_t ns, std::uint32_t pace) {
+  return static_cast<std::size_t>(ns * 16 * 1024 / pace);
+}
 
 }  // namespace hawser::hostmem

@@ -33,6 +33,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "platform/process.hpp"
+#include "transport/joint_copies.hpp"
 
 namespace hawser::transport {
 
@@ -205,9 +206,6 @@ struct FrameRoom {
   std::byte* payload = nullptr;
 };
 
-/// How long messages flow between this process and a peer.
-enum class Flow : std::uint8_t { from_peer, both_ways };
-
 class Link {
  public:
   Link() = default;
@@ -355,12 +353,12 @@ class Link {
   /// refused once, the channel is gone.
   virtual std::int64_t get(std::span<const MemoryPiece> local,
                            std::span<const MemoryPiece> remote) = 0;
-  /// While long messages flow as FLOW says: whether to get() the next one from the peer, of BYTES,
-  /// takes this process less than to copy that out of frames, and, where they flow both ways,
-  /// another one into frames. Asked once for each; says so now and then to find out.
-  [[nodiscard]] virtual bool does_one_copy_pay(std::size_t /*bytes*/, Flow /*flow*/) {
-    return false;
-  }
+  /// While long messages flow both ways: whether to get() the next one from the peer, of BYTES,
+  /// takes this process less than to copy that out of frames and another one into frames. Asked
+  /// once for each; says so now and then to find out.
+  [[nodiscard]] virtual bool does_one_copy_pay(std::size_t /*bytes*/) { return false; }
+  /// Copies that both sides make together, of messages that cross none; null if the link has none.
+  [[nodiscard]] virtual JointCopies* joint_copies() { return nullptr; }
 
   // Operations on the program's memory (channel rc_rdma; tcp_zero_copy has gets alone).
 

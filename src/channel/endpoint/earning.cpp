@@ -218,6 +218,8 @@ void EndpointTable::turn_away(ChannelKind kind) {
 }
 
 bool EndpointTable::give_back(Endpoint& endpoint, ChannelKind kind) {
+  // Where its messages are copied jointly, the peer says so in the ring that they were offered by.
+  if (kind == ChannelKind::ring && endpoint.sends_under_way > 0) return false;
   bool has_ended = false;
   endpoint.for_each_link([&](Link& link) { has_ended |= give_back(endpoint, link, kind); });
   if (has_ended) apply_policy(endpoint);  // earned anew

@@ -259,7 +259,7 @@ class Endpoint {
   /// The policy looks at this peer again once it has sent this many messages.
   [[nodiscard]] bool is_due_for_policy() const { return messages_ >= next_look_messages_; }
 
-  [[nodiscard]] Link& link() { return *link_; }
+  [[nodiscard]] Link& link() const { return *link_; }
   [[nodiscard]] std::uint8_t rail_number() const { return link_->rail_number; }
   /// The link by rail NUMBER, or null.
   [[nodiscard]] Link* link(std::uint8_t number) const {
@@ -290,8 +290,6 @@ class Endpoint {
   std::uint8_t copies_expected = 0;
   // Long messages from it since the last one that crossed one of these, counted down; by p2p.
   std::uint8_t crossings_remembered = 0;
-  // Long messages from it since then, or since the last of these, as far as they count; by p2p.
-  std::uint8_t fetched_in_a_row = 0;
 
  private:
   friend class EndpointTable;

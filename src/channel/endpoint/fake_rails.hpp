@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
+#include "channel/endpoint/fake_joint_copies.hpp"
 #include "transport/transport.hpp"
 
 namespace hawser::channel {
@@ -98,9 +99,12 @@ class FakeLink final : public transport::Link {
       *reinterpret_cast<std::byte*>(local.front().address) ^= std::byte{1};
     return static_cast<std::int64_t>(local.front().bytes);
   }
-  [[nodiscard]] bool does_one_copy_pay(std::size_t /*bytes*/, transport::Flow flow) override {
-    ++(flow == transport::Flow::both_ways ? asked_for_copies : asked_for_copies_one_way);
+  [[nodiscard]] bool does_one_copy_pay(std::size_t /*bytes*/) override {
+    ++asked_for_copies;
     return one_copy_pays;
+  }
+  [[nodiscard]] FakeJointCopies* joint_copies() override {
+    return has_joint_copies ? &joint : nullptr;
   }
   transport::Result<std::unique_ptr<transport::HeldMemory>> hold(std::uint64_t /*address*/,
                                                                  std::size_t /*bytes*/) override {
@@ -139,7 +143,8 @@ class FakeLink final : public transport::Link {
   bool damages_next = false;            // of them
   bool one_copy_pays = false;
   int asked_for_copies = 0;  // whether they pay
-  int asked_for_copies_one_way = 0;
+  bool has_joint_copies = false;
+  FakeJointCopies joint;
 
  private:
   static void copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
@@ -214,6 +219,11 @@ class FakeTransport final : public transport::Transport {
     if (!known) known = std::make_unique<FakeLink>(*this, peer);
     return *known;
   }
+  [[nodiscard]] std::uint32_t index() const { return index_; }
+  /// The other end of the link to PEER.
+  [[nodiscard]] FakeLink& peer_link(std::uint32_t peer) {
+    return state_.ends.at(peer)->link(index_);
+  }
   [[nodiscard]] bool has_link(std::uint32_t peer) const { return links_.contains(peer); }
   void send(std::uint32_t to, std::span<const std::byte> frame) {
     FakeTransport& end = *state_.ends.at(to);
@@ -247,7 +257,11 @@ class FakeTransport final : public transport::Transport {
   std::deque<std::pair<std::uint32_t, std::vector<std::byte>>> inbox_;
 };
 
-inline FakeLink::FakeLink(FakeTransport& own, std::uint32_t peer) : own_(own), peer_(peer) {
+inline FakeLink::FakeLink(FakeTransport& own, std::uint32_t peer)
+    : joint(own.index() < peer,
+            [&own, peer]() -> FakeJointCopies& { return own.peer_link(peer).joint; }),
+      own_(own),
+      peer_(peer) {
   channels_ = own.channels;
 }
 inline bool FakeLink::start(const transport::Operation& operation) {

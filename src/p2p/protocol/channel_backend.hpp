@@ -82,7 +82,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   [[nodiscard]] std::uint64_t deadline_ns() const override { return endpoints_.deadline_ns(); }
   [[nodiscard]] bool has_work() const override {
     return !single_copies_.empty() || !side_copies_.empty() || !pipelines_.empty() ||
-           !undecided_.empty();
+           !undecided_.empty() || !joint_copies_.empty() || !joint_parts_.empty();
   }
   Result<void> cancel(ReceiveRequest& request);
   Result<void> post(const Identity& peer, ActiveClass message_class,
@@ -136,6 +136,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   /// core's way to lines that it has not asked for yet, is as much as copying some KiB; beyond this
   /// length nothing is gained, and the other side waits.
   static constexpr std::size_t fragment_bytes = std::size_t{32} * 1024;
+  /// To ask takes as long as to copy shorter messages a second time.
+  static constexpr std::size_t asked_first_bytes_min = std::size_t{32} * 1024;
   /// What a sender without credit keeps to let its user go. Where a ring carries it, the receiver
   /// can have more in the time that the copy takes.
   static constexpr std::size_t kept_by_ring_bytes_max = std::size_t{8} * 1024;
@@ -173,6 +175,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   SendSituation assess(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                        std::size_t bytes, SendMode mode) const;
   static std::size_t eager_room(const channel::Endpoint& endpoint, channel::ChannelKind kind);
+  [[nodiscard]] static bool is_asked_first(const channel::Endpoint& endpoint,
+                                           channel::ChannelKind kind, std::size_t bytes);
   [[nodiscard]] bool is_streamed(const channel::Endpoint& endpoint, channel::ChannelKind kind,
                                  std::size_t bytes) const;
   bool start(SendRequest& request);
@@ -273,9 +277,11 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void fetch_now(ReceiveRequest& request);
   void fetch_undecided();
   void fetch_undecided(const channel::Endpoint& from);
-  static std::optional<transport::Flow> note_flow(channel::Endpoint& from);
+  /// Of long messages between this process and a peer.
+  enum class Flow : std::uint8_t { from_peer, both_ways, perhaps_both_ways };
+  static Flow note_flow(channel::Endpoint& from);
   void ask_for_frames(ReceiveRequest& request);
-  static bool is_copied_once(const ReceiveRequest& request);
+  static void choose_copy(const ReceiveRequest& request, FetchSituation& situation);
   bool copy_chunk(ReceiveRequest& request);
   void complete_fetch(ReceiveRequest& request);
   void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
@@ -403,6 +409,29 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   void end_copied_block(const SideCopy& copy);
   void abandon_side_copies(const channel::Endpoint& lost);
 
+  // joint_copies.cpp
+  /// A half of a message that this process writes into its receiver's memory.
+  struct JointPart {
+    SendRequest* request;
+    transport::JointCopies* copies;
+    wire::JoinCopy asked;
+    std::uint64_t done = 0;  // of its bytes
+    std::uint64_t ns = 0;
+  };
+  static bool is_copied_jointly(const ReceiveRequest& request);
+  void start_joint_copy(ReceiveRequest& request);
+  void offer_half(ReceiveRequest& request);
+  bool push_joint_copy(ReceiveRequest& request);
+  void copy_own_half(ReceiveRequest& request) const;
+  static void wait_for_half(JointCopy& joint);
+  static void take_over(JointCopy& joint);
+  void end_joint_copy(ReceiveRequest& request);
+  void on_part_copied(channel::Endpoint& from, std::span<const std::byte> body);
+  void on_join_copy(channel::Endpoint& from, std::span<const std::byte> body);
+  bool push_joint_part(JointPart& part);
+  bool push_joint_copies();
+  void abandon_joint_copies(const channel::Endpoint& lost);
+
   // zero_copy.cpp
   [[nodiscard]] static bool can_expect(const ReceiveRequest& request);
   void start_zero_copy(ReceiveRequest& request);
@@ -430,7 +459,9 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   std::vector<ReceiveRequest*> undecided_;  // to be fetched with the next send to their source, or
                                             // in the next round of progress
   std::vector<SideCopy> side_copies_;       // with chunks to copy
-  std::vector<Stream> streams_;             // that are coming in
+  std::vector<ReceiveRequest*> joint_copies_;  // that are not over
+  std::vector<JointPart> joint_parts_;         // with chunks to copy
+  std::vector<Stream> streams_;                // that are coming in
   base::SlotMap<Transfer> transfers_;
   channel::BitFlipper flipper_;  // of payload that crosses outside of frames
   base::SizeHistogram sent_sizes_;

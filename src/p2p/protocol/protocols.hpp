@@ -23,7 +23,8 @@ struct SendSituation {
   bool has_credit;          // for this payload, if it should be unexpected
   bool has_credit_inline;   // for what may go along with a rendezvous header
   bool is_synchronous;
-  bool is_streamed;  // longer than what goes in one frame on a channel that carries long frames
+  bool is_asked_first;  // the peer would rather copy it once than have it unasked
+  bool is_streamed;     // longer than what goes in one frame on a channel that carries long frames
 };
 
 enum class SendProtocol : std::uint8_t { stream, eager, rendezvous_with_data, rendezvous };
@@ -38,13 +39,15 @@ struct SendEntry {
 inline constexpr std::array<SendEntry, 4> send_protocols = {{
     {SendProtocol::stream, "stream",
      [](const SendSituation& s) {
-       return s.has_frames && !s.is_synchronous && s.has_credit && s.is_streamed;
+       return s.has_frames && !s.is_synchronous && s.has_credit && !s.is_asked_first &&
+              s.is_streamed;
      },
      "the message in a row of frames, unasked; the receiver copies while the sender does, and "
      "keeps what is unexpected"},
     {SendProtocol::eager, "eager",
      [](const SendSituation& s) {
-       return s.has_frames && !s.is_synchronous && s.has_credit && s.bytes <= s.eager_room;
+       return s.has_frames && !s.is_synchronous && s.has_credit && !s.is_asked_first &&
+              s.bytes <= s.eager_room;
      },
      "the whole message in one frame; the receiver keeps it if it is unexpected"},
     {SendProtocol::rendezvous_with_data, "rendezvous_with_data",
@@ -58,6 +61,7 @@ inline constexpr std::array<SendEntry, 4> send_protocols = {{
 struct FetchSituation {
   std::uint64_t missing_bytes;  // beyond what came with the header
   bool can_copy;                // out of the sender's memory, by the channel single_copy
+  bool can_join;                // the same, of half of it, while the sender copies the other
   bool can_get;                 // the same by RDMA, or over TCP without copies
   bool can_put;                 // the sender can write into our buffer by RDMA
   bool can_expect;              // its adapter can send what ours puts there, without a connection
@@ -66,6 +70,7 @@ struct FetchSituation {
 enum class FetchProtocol : std::uint8_t {
   nothing,
   single_copy,
+  joint_copy,
   rdma_get,
   rdma_put,
   zero_copy,
@@ -79,11 +84,14 @@ struct FetchEntry {
   std::string_view sentence;
 };
 
-inline constexpr std::array<FetchEntry, 6> fetch_protocols = {{
+inline constexpr std::array<FetchEntry, 7> fetch_protocols = {{
     {FetchProtocol::nothing, "nothing",
      [](const FetchSituation& s) { return s.missing_bytes == 0; }, "all data came with the header"},
     {FetchProtocol::single_copy, "single_copy", [](const FetchSituation& s) { return s.can_copy; },
      "the receiver copies straight out of the sender's memory, then sends finished"},
+    {FetchProtocol::joint_copy, "joint_copy", [](const FetchSituation& s) { return s.can_join; },
+     "join_copy; the receiver copies one half out of the sender's memory while the sender copies "
+     "the other into the receiver's, with part_copied behind it, then finished"},
     {FetchProtocol::rdma_get, "rdma_get", [](const FetchSituation& s) { return s.can_get; },
      "the receiver reads the sender's memory by RDMA or TCP, with finished behind it"},
     {FetchProtocol::rdma_put, "rdma_put", [](const FetchSituation& s) { return s.can_put; },

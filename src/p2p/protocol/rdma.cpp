@@ -43,10 +43,11 @@ wire::RendezvousHeader ChannelBackend::offer(SendRequest& request, ChannelKind k
   wire::RendezvousHeader header{request.token,
                                 request.total,
                                 address_of(request),
-                                {},
                                 Offer::frames,
                                 0,
-                                request.checksum ? 1U : 0U,
+                                static_cast<std::uint16_t>(request.checksum ? 1 : 0),
+                                static_cast<std::uint16_t>(transport::has_operations(kind) ? 1 : 0),
+                                {},
                                 request.checksum.value_or(0),
                                 0};
   if (header.address == 0 || header.total == 0) return header;

@@ -344,6 +344,12 @@ void ChannelBackend::on_other_frame(Endpoint& from, ChannelKind kind, FrameClass
     case FrameClass::not_crossed:
       on_not_crossed(from, body.head);
       return;
+    case FrameClass::join_copy:
+      on_join_copy(from, body.head);
+      return;
+    case FrameClass::part_copied:
+      on_part_copied(from, body.head);
+      return;
     case FrameClass::refused:
       on_refused(from, body.head);
       return;

@@ -22,6 +22,7 @@ void SendRequest::begin(const ConstBuffer& from, const Envelope& to, SendMode ho
   sent = 0;
   is_stream = false;
   may_be_copied = false;
+  is_joined = false;
   checksum.reset();
   parts_leaving = 0;
   is_over = false;

@@ -102,6 +102,26 @@ struct GetPieces {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> failed;  // offset and bytes
 };
 
+/// A message that its receiver and its sender copy jointly, as its receiver sees it.
+struct JointCopy {
+  /// What has still to be copied of a half.
+  struct Part {
+    std::uint64_t at;
+    std::uint64_t end;
+    [[nodiscard]] std::uint64_t bytes() const { return end - at; }
+  };
+  JointCopy(transport::JointCopies* with, Part ours, Part theirs)
+      : copies(with), own(ours), of_peer(theirs) {}
+
+  transport::JointCopies* copies;  // the link's, which outlives it
+  Part own;
+  Part of_peer;                                // all or nothing
+  std::optional<transport::JointClaim> claim;  // none: no half is offered yet, and none copied
+  std::uint32_t rounds = 0;                    // of progress that found neither half to be copied
+  bool has_withdrawn = false;                  // too late, but the sender may step back
+  bool has_failed = false;
+};
+
 class SendRequest final : public Request {
  public:
   explicit SendRequest(RequestPool<SendRequest>& pool)
@@ -135,6 +155,7 @@ class SendRequest final : public Request {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> more;  // such ranges, after this one
   bool is_stream = false;                                     // frames follow one another unasked
   bool may_be_copied = false;             // or frames asked for: the receiver has the choice
+  bool is_joined = false;                 // then, and we copy a part of it
   std::optional<std::uint32_t> checksum;  // of the packed data, where it may be had and is checked
   std::unique_ptr<std::byte[]> copy;      // of the data, if the user was let go before the match
   /// The data, while adapters may read it, for each rail. Given back in the lane: a network's
@@ -216,6 +237,7 @@ class ReceiveRequest final : public Request, public PostedReceive {
   std::uint32_t checksum = 0;        // of what was copied so far, where that is checked
   std::unique_ptr<GetPieces> pieces;
   std::unique_ptr<PutBlocks> put;  // while the sender writes into the buffer by RDMA
+  std::optional<JointCopy> joint;
   ReceiveRequest* next_free = nullptr;
 
  private:

@@ -93,6 +93,7 @@ SendSituation ChannelBackend::assess(const Endpoint& endpoint, ChannelKind kind,
   situation.has_credit_inline =
       endpoint.send_credit_bytes >= static_cast<std::int64_t>(situation.inline_room);
   situation.is_synchronous = mode == SendMode::synchronous;
+  situation.is_asked_first = is_asked_first(endpoint, kind, bytes);
   situation.is_streamed = situation.has_frames && is_streamed(endpoint, kind, bytes);
   return situation;
 }
@@ -106,13 +107,21 @@ std::size_t ChannelBackend::eager_room(const Endpoint& endpoint, ChannelKind kin
 }
 
 /// A stream saves the time of question and answer. Behind another long message there is none to be
-/// saved, and who is asked first keeps nothing that is unexpected; nor do we send unasked what the
-/// peer would rather copy once.
+/// saved, and who is asked first keeps nothing that is unexpected.
 bool ChannelBackend::is_streamed(const Endpoint& endpoint, ChannelKind kind,
                                  std::size_t bytes) const {
   return bytes > eager_room(endpoint, kind) && carries_streams(kind) && pipelines_.empty() &&
-         bytes <= static_cast<std::size_t>(settings_.stream_bytes_max) &&
-         (endpoint.copies_expected == 0 || !endpoint.may_be_copied_once(bytes));
+         bytes <= static_cast<std::size_t>(settings_.stream_bytes_max);
+}
+
+/// Nothing is sent unasked that the peer would rather copy once, as far as the rules let it.
+bool ChannelBackend::is_asked_first(const Endpoint& endpoint, ChannelKind kind, std::size_t bytes) {
+  if (bytes < asked_first_bytes_min || kind != ChannelKind::ring ||
+      !endpoint.may_be_copied_once(bytes))
+    return false;
+  if (endpoint.copies_expected > 0) return true;
+  transport::JointCopies* const copies = endpoint.link().joint_copies();
+  return copies != nullptr && copies->is_asked_for(bytes);
 }
 
 [[gnu::always_inline]] inline void ChannelBackend::note_sent(Endpoint& endpoint, ChannelKind kind,
@@ -162,7 +171,7 @@ bool ChannelBackend::try_send(const ConstBuffer& buffer, const Envelope& envelop
     // What counts as a header needs no credit, and is no stream.
     if (bytes > free_payload_bytes &&
         (endpoint.send_credit_bytes < static_cast<std::int64_t>(bytes) ||
-         is_streamed(endpoint, kind, bytes)))
+         is_streamed(endpoint, kind, bytes) || is_asked_first(endpoint, kind, bytes)))
       return false;
   }
   return send_eager(endpoint, kind, buffer, envelope, bytes);
@@ -223,7 +232,6 @@ bool ChannelBackend::start(SendRequest& request) {
 /// Its peer may name it from now on; how.
 std::uint64_t ChannelBackend::enlist(SendRequest& request) {
   ++request.endpoint->sends_under_way;
-  request.endpoint->fetched_in_a_row = 0;
   return request.token = sends_in_rendezvous_.insert(&request);
 }
 
@@ -283,7 +291,7 @@ bool ChannelBackend::start_rendezvous(SendRequest& request, ChannelKind kind,
   note_checksum(request, kind);
   const std::size_t header_bytes =
       wire::eager_overhead +
-      (request.checksum ? sizeof(wire::RendezvousHeader) : wire::rendezvous_bytes_min);
+      wire::rendezvous_bytes(transport::has_operations(kind), request.checksum.has_value());
   enlist(request);
   const bool sent =
       endpoint.try_send(endpoint.frame_channel(), class_byte(FrameClass::rendezvous),
@@ -414,7 +422,7 @@ void ChannelBackend::on_finished(Endpoint& from, std::span<const std::byte> body
   constexpr std::uint8_t messages_remembered = 16;
   if (request->may_be_copied && request->sent < request->total) {
     from.count_sent(ChannelKind::single_copy, request->total - request->sent);
-    from.copies_expected = messages_remembered;
+    if (!request->is_joined) from.copies_expected = messages_remembered;
   }
   complete_send(*request);
 }

@@ -63,6 +63,8 @@ bool ChannelBackend::progress() {
     });
   if (!side_copies_.empty()) [[unlikely]]
     moved |= push_side_copies();
+  if (!joint_copies_.empty() || !joint_parts_.empty()) [[unlikely]]
+    moved |= push_joint_copies();
   return moved;
 }
 
@@ -142,7 +144,7 @@ void ChannelBackend::fetch_now(ReceiveRequest& request) {
   FetchSituation situation{};
   situation.missing_bytes =
       std::min(request.total, request.capacity) - std::min(request.received, request.capacity);
-  situation.can_copy = is_copied_once(request);
+  choose_copy(request, situation);
   situation.can_get = can_use_operations(request, wire::Offer::get) &&
                       can_check(request, operations_channel(*request.endpoint));
   situation.can_put = can_use_operations(request, wire::Offer::put);
@@ -161,6 +163,10 @@ void ChannelBackend::fetch_now(ReceiveRequest& request) {
       // The first chunk at once: most messages are one chunk.
       if (!copy_chunk(request)) single_copies_.push_back(&request);
       return;
+    case FetchProtocol::joint_copy:
+      request.endpoint->count_received(ChannelKind::single_copy, situation.missing_bytes);
+      start_joint_copy(request);
+      return;
     case FetchProtocol::rdma_get:
       start_get(request);
       return;
@@ -176,38 +182,33 @@ void ChannelBackend::fetch_now(ReceiveRequest& request) {
   }
 }
 
-/// As its sender offers, and our rules agree; where we have the choice, where one copy pays: while
-/// there are messages to the sender as well, or only those from it.
-bool ChannelBackend::is_copied_once(const ReceiveRequest& request) {
+/// Whether one copy is made, and by whom: as its sender offers, and our rules agree; where we have
+/// the choice, as it pays.
+void ChannelBackend::choose_copy(const ReceiveRequest& request, FetchSituation& situation) {
   Endpoint& from = *request.endpoint;
-  if (!from.has(ChannelKind::single_copy) || !can_check(request, ChannelKind::single_copy))
-    return false;
+  if (!from.has(ChannelKind::single_copy) || !can_check(request, ChannelKind::single_copy)) return;
   if (request.offered.offer == wire::Offer::single_copy)
-    return from.select(request.total) == ChannelKind::single_copy;
-  if (request.offered.offer != wire::Offer::frames_or_single_copy) return false;
-  const std::optional<transport::Flow> flow = note_flow(from);
-  return flow && from.may_be_copied_once(request.total) &&
-         from.link().does_one_copy_pay(request.total, *flow);
+    situation.can_copy = from.select(request.total) == ChannelKind::single_copy;
+  if (request.offered.offer != wire::Offer::frames_or_single_copy) return;
+  const Flow flow = note_flow(from);
+  if (flow == Flow::both_ways)
+    situation.can_copy =
+        from.may_be_copied_once(request.total) && from.link().does_one_copy_pay(request.total);
+  if (flow == Flow::from_peer) situation.can_join = is_copied_jointly(request);
 }
 
-/// A long message from FROM is about to be fetched. Whether it crosses one of ours, or is one of a
-/// row that are answered by none; nothing where they alternate: those are there sooner by frames,
-/// whose first ones are read while the last are written.
-std::optional<transport::Flow> ChannelBackend::note_flow(Endpoint& from) {
+/// A long message from FROM is about to be fetched. Whether it crosses one of ours, or none of the
+/// last ones did.
+ChannelBackend::Flow ChannelBackend::note_flow(Endpoint& from) {
   constexpr std::uint8_t messages_remembered = 16;
-  constexpr std::uint8_t row_min = 8;
   if (from.sends_under_way > 0) {
     from.crossings_remembered = messages_remembered;
-    return transport::Flow::both_ways;
+    if (transport::JointCopies* const copies = from.link().joint_copies()) copies->put_off_trial();
+    return Flow::both_ways;
   }
-  if (from.crossings_remembered > 0) {
-    --from.crossings_remembered;
-  } else if (from.fetched_in_a_row < row_min) {
-    ++from.fetched_in_a_row;
-  } else {
-    return transport::Flow::from_peer;
-  }
-  return std::nullopt;
+  if (from.crossings_remembered == 0) return Flow::from_peer;
+  --from.crossings_remembered;
+  return Flow::perhaps_both_ways;
 }
 
 void ChannelBackend::complete_fetch(ReceiveRequest& request) {
@@ -270,7 +271,7 @@ void ChannelBackend::ask_for_frames(ReceiveRequest& request) {
 void ChannelBackend::on_data(Endpoint& from, ChannelKind kind, channel::FrameView body) {
   const auto header = wire::take<wire::DataHeader>(body.head);
   ReceiveRequest* request = header ? receives_by_frames_.find(header->receiver_token) : nullptr;
-  if (request == nullptr || request->endpoint != &from) return;
+  if (request == nullptr || request->endpoint != &from || request->joint) return;
   const std::span<const std::byte> payload = wire::payload_of(body);
   if (header->offset > request->total || payload.size() > request->total - header->offset) return;
   from.count_received(kind, payload.size());
@@ -351,6 +352,7 @@ void ChannelBackend::on_stream_data(Endpoint& from, channel::FrameView body) {
 void ChannelBackend::on_lost(Endpoint& endpoint) {
   const base::Error error(base::ErrorClass::proc_failed, endpoint.loss());
   abandon_side_copies(endpoint);
+  abandon_joint_copies(endpoint);
   abandon_transfers(endpoint);
   sends_in_rendezvous_.for_each([&](SendRequest& request) {
     if (request.endpoint != &endpoint) return;

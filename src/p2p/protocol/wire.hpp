@@ -17,10 +17,11 @@
 //               | total (64): bytes of the message                  |
 //               | address (64): of the packed data in the sender's  |
 //               |   memory, or 0 if it can't be had from there      |
-//               | key (4 * 32): for RDMA reads, one for each rail   |
-//               | offer (16): see below | rails (16) | check (32)   |
+//               | offer (16): see below | rails (16)                |
+//               | check (16) | keys (16)                            |
+//               if keys is 1: | key (4 * 32): for RDMA reads, one for each rail |
 //               if check is 1: | CRC32C of all the packed data (32) | 0 (32) |
-//               first payload, if any
+//               first payload, if any; without all of these it takes one cache line of a ring
 //   stream:     | token (64): the sender's request | total (64): bytes of the message |
 //               first payload; the rest follows unasked in frames of its own
 //
@@ -46,6 +47,12 @@
 //   | sender token (64) | receiver token (64) | offset (64) | rail to send it by (32) | 0 (32)
 //   | clearance, of the receiver's link by that rail |
 // not_crossed (sender to receiver: some of that does not come):   | receiver token (64) |
+// join_copy (receiver to sender: write these bytes into my memory at that address, if you can take
+// the claim, while I read the others; transport/joint_copies.hpp):
+//   | sender token (64) | receiver token (64) | offset (64) | bytes (64) | address (64) | claim
+//   (32) | 1: I want to know how long it takes, or 0 (32) |
+// part_copied (sender to receiver: so many of them are there, and took so long, or 0: unknown):
+//   | receiver token (64) | bytes (64) | ns (64) |
 // finished (receiver to sender: I have all of it):   | sender token (64) |
 // credit (receiver to sender: eager payload consumed): | bytes (64) |
 // refused (receiver to sender: nobody will receive it, its communicator is revoked):
@@ -83,6 +90,8 @@ enum class FrameClass : std::uint8_t {
   not_crossed = 12,
   refused = 13,
   active = 14,
+  join_copy = 15,
+  part_copied = 16,
 };
 constexpr std::uint8_t class_byte(FrameClass frame_class) {
   return static_cast<std::uint8_t>(frame_class);
@@ -109,17 +118,27 @@ struct RendezvousHeader {
   std::uint64_t token;
   std::uint64_t total;
   std::uint64_t address;
-  std::array<std::uint32_t, transport::rails_max> keys;
   Offer offer;
   std::uint16_t rails;
-  std::uint32_t is_checked;
+  std::uint16_t is_checked;
+  std::uint16_t has_keys;
+  // Only if it has them:
+  std::array<std::uint32_t, transport::rails_max> keys;
   // Only if it is checked:
   std::uint32_t checksum;
   std::uint32_t reserved;
 };
 static_assert(sizeof(RendezvousHeader) == 56);
-/// Of a header without a checksum.
-inline constexpr std::size_t rendezvous_bytes_min = offsetof(RendezvousHeader, checksum);
+/// Of a header without keys and checksum.
+inline constexpr std::size_t rendezvous_bytes_min = offsetof(RendezvousHeader, keys);
+/// Of one with what is said.
+constexpr std::size_t rendezvous_bytes(bool has_keys, bool is_checked) {
+  constexpr std::size_t key_bytes =
+      offsetof(RendezvousHeader, checksum) - offsetof(RendezvousHeader, keys);
+  constexpr std::size_t check_bytes =
+      sizeof(RendezvousHeader) - offsetof(RendezvousHeader, checksum);
+  return rendezvous_bytes_min + (has_keys ? key_bytes : 0) + (is_checked ? check_bytes : 0);
+}
 
 struct StreamHeader {
   std::uint64_t token;
@@ -163,6 +182,21 @@ struct ClearToCross {
 struct NotCrossed {
   std::uint64_t receiver_token;
 };
+struct JoinCopy {
+  std::uint64_t sender_token;
+  std::uint64_t receiver_token;
+  std::uint64_t offset;
+  std::uint64_t bytes;
+  std::uint64_t address;
+  std::uint32_t claim;
+  std::uint32_t is_timed;
+};
+static_assert(sizeof(JoinCopy) == 48);
+struct PartCopied {
+  std::uint64_t receiver_token;
+  std::uint64_t bytes;
+  std::uint64_t ns;
+};
 struct Finished {
   std::uint64_t sender_token;
 };
@@ -181,7 +215,7 @@ struct ActiveHeader {
 static_assert(sizeof(ActiveHeader) == 16);
 
 inline constexpr std::size_t eager_overhead = sizeof(channel::FramePrefix) + sizeof(MatchHeader);
-/// At most: see bytes_of(const RendezvousHeader&).
+/// At most: see rendezvous_bytes().
 inline constexpr std::size_t rendezvous_overhead_max = eager_overhead + sizeof(RendezvousHeader);
 inline constexpr std::size_t stream_overhead = eager_overhead + sizeof(StreamHeader);
 inline constexpr std::size_t data_overhead = sizeof(channel::FramePrefix) + sizeof(DataHeader);
@@ -204,22 +238,26 @@ std::byte* put(std::byte* out, const T& value) {
   return out + sizeof(T);
 }
 
-/// What HEADER takes on the wire.
-constexpr std::size_t bytes_of(const RendezvousHeader& header) {
-  return header.is_checked != 0 ? sizeof(header) : rendezvous_bytes_min;
-}
 inline std::byte* put_rendezvous(std::byte* out, const RendezvousHeader& header) {
-  std::memcpy(out, &header, bytes_of(header));
-  return out + bytes_of(header);
+  std::memcpy(out, &header, rendezvous_bytes_min);
+  out += rendezvous_bytes_min;
+  if (header.has_keys != 0) out = put(out, header.keys);
+  if (header.is_checked != 0) out = put(put(out, header.checksum), header.reserved);
+  return out;
 }
 inline std::optional<RendezvousHeader> take_rendezvous(std::span<const std::byte>& bytes) {
   RendezvousHeader header{};
   if (bytes.size() < rendezvous_bytes_min) return std::nullopt;
   std::memcpy(&header, bytes.data(), rendezvous_bytes_min);
-  const std::size_t length = bytes_of(header);
-  if (header.is_checked > 1 || bytes.size() < length) return std::nullopt;
-  std::memcpy(&header, bytes.data(), length);
-  bytes = bytes.subspan(length);
+  if (header.is_checked > 1 || header.has_keys > 1 ||
+      bytes.size() < rendezvous_bytes(header.has_keys != 0, header.is_checked != 0))
+    return std::nullopt;
+  bytes = bytes.subspan(rendezvous_bytes_min);
+  if (header.has_keys != 0) header.keys = *take<decltype(header.keys)>(bytes);
+  if (header.is_checked != 0) {
+    header.checksum = *take<std::uint32_t>(bytes);
+    header.reserved = *take<std::uint32_t>(bytes);
+  }
   return header;
 }
 

@@ -15,7 +15,8 @@ std::vector<std::byte> eager_body(std::uint32_t claimed_bytes, std::size_t real_
 
 /// With three bytes of payload.
 std::vector<std::byte> rendezvous_body(const RendezvousHeader& header) {
-  std::vector<std::byte> body(sizeof(MatchHeader) + bytes_of(header) + 3);
+  std::vector<std::byte> body(sizeof(MatchHeader) +
+                              rendezvous_bytes(header.has_keys != 0, header.is_checked != 0) + 3);
   put_rendezvous(put(body.data(), MatchHeader{4, 1, 9, 3}), header);
   return body;
 }
@@ -103,34 +104,44 @@ TEST(ParseArrival, RefusesAFrameWithoutAnOffer) {
 }
 
 TEST(ParseArrival, RefusesEveryShorterFrame) {
-  const auto body = rendezvous_body({1, 100, 0, {}, Offer::frames, 0, 0, 0, 0});
+  const auto body = rendezvous_body({1, 100, 0, Offer::frames, 0, 0, 0, {}, 0, 0});
   EXPECT_TRUE(parse_arrival(FrameClass::rendezvous, body));
   for (std::size_t bytes = 0; bytes < body.size(); ++bytes)
     EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, std::span(body).first(bytes))) << bytes;
 }
 
 TEST(ParseArrival, RefusesATotalBelowItsPayload) {
-  const auto body = rendezvous_body({1, 2, 0, {}, Offer::frames, 0, 0, 0, 0});
+  const auto body = rendezvous_body({1, 2, 0, Offer::frames, 0, 0, 0, {}, 0, 0});
   EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, body));
 }
 
-TEST(ParseArrival, AChecksumStandsOnlyWhereTheHeaderSaysSo) {
-  const auto plain = rendezvous_body({1, 100, 8, {9}, Offer::get, 1, 0, 77, 0});
-  const auto checked = rendezvous_body({1, 100, 8, {9}, Offer::get, 1, 1, 77, 0});
-  EXPECT_EQ(checked.size(), plain.size() + 8);
-  const auto without = parse_arrival(FrameClass::rendezvous, plain);
-  const auto with = parse_arrival(FrameClass::rendezvous, checked);
-  ASSERT_TRUE(without && with);
-  EXPECT_EQ(without->rendezvous.checksum, 0U);
-  EXPECT_EQ(with->rendezvous.checksum, 77U);
-  EXPECT_EQ(with->rendezvous.offer, Offer::get);
-  EXPECT_EQ(with->payload.size(), 3U);
-  for (std::size_t bytes = 0; bytes < checked.size(); ++bytes)
-    EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, std::span(checked).first(bytes))) << bytes;
+TEST(ParseArrival, KeysAndAChecksumStandOnlyWhereTheHeaderSaysSo) {
+  constexpr std::uint16_t no = 0, yes = 1;
+  for (const std::uint16_t has_keys : {no, yes}) {
+    for (const std::uint16_t is_checked : {no, yes}) {
+      const auto body =
+          rendezvous_body({1, 100, 8, Offer::get, 1, is_checked, has_keys, {9, 3, 2, 1}, 77, 0});
+      EXPECT_EQ(body.size(), sizeof(MatchHeader) + 32 + 16U * has_keys + 8U * is_checked + 3);
+      const auto arrival = parse_arrival(FrameClass::rendezvous, body);
+      ASSERT_TRUE(arrival);
+      EXPECT_EQ(arrival->rendezvous.checksum, is_checked != 0 ? 77U : 0U);
+      EXPECT_EQ(arrival->rendezvous.keys[0], has_keys != 0 ? 9U : 0U);
+      EXPECT_EQ(arrival->rendezvous.keys[3], has_keys != 0 ? 1U : 0U);
+      EXPECT_EQ(arrival->rendezvous.offer, Offer::get);
+      EXPECT_EQ(arrival->payload.size(), 3U);
+      for (std::size_t bytes = 0; bytes < body.size(); ++bytes)
+        EXPECT_FALSE(parse_arrival(FrameClass::rendezvous, std::span(body).first(bytes))) << bytes;
+    }
+  }
+}
+
+TEST(ParseArrival, AnOfferOfMemoryOfThisHostIsOneLineOfARing) {
+  constexpr std::size_t line_frame_bytes = 56;
+  EXPECT_EQ(eager_overhead + rendezvous_bytes(false, false), line_frame_bytes);
 }
 
 TEST(ParseArrival, RefusesNegativeRanksAndTags) {
-  auto body = rendezvous_body({1, 100, 0, {}, Offer::frames, 0, 0, 0, 0});
+  auto body = rendezvous_body({1, 100, 0, Offer::frames, 0, 0, 0, {}, 0, 0});
   const auto payload_bytes =
       static_cast<std::uint32_t>(body.size() - sizeof(MatchHeader) - rendezvous_bytes_min);
   put(body.data(), MatchHeader{4, 1, 9, payload_bytes});

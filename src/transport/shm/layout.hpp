@@ -17,12 +17,13 @@
 #include <cstdint>
 
 #include "base/cache_line.hpp"
+#include "hostmem/joint_claims.hpp"
 
 namespace hawser::transport::shm {
 
 using base::cache_line_bytes;
 inline constexpr std::uint64_t segment_magic = 0x315f474553575348ULL;  // "HSWSEG_1"
-inline constexpr std::uint32_t segment_version = 7;
+inline constexpr std::uint32_t segment_version = 8;
 
 /// Frames of the transport itself share the channels with those of the layer above.
 /// Those about rings travel in the shared queue alone, long_data and cell_data in rings.
@@ -98,8 +99,9 @@ struct RingHeader {
   /// is the one of the two that measures. Read before each.
   std::atomic<std::uint32_t> one_copy_word;
   RoomWanted room;
+  hostmem::JointWords joint;  // about messages that both sides copy
 };
-static_assert(sizeof(RingHeader) == 2 * cache_line_bytes);
+static_assert(sizeof(RingHeader) == 4 * cache_line_bytes);
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -15,8 +15,8 @@ using hostmem::SourceLines;
 bool ShmLink::wants_time(OneCopyChoice::Copy kind, std::size_t bytes) {
   if (bytes < OneCopyChoice::run_bytes_min) return false;
   OneCopyChoice* const both_ways = one_copy_choice();
-  if (both_ways == nullptr) return one_copy_from_peer_.wants_time(kind);
-  return both_ways->wants_time(kind) || one_copy_from_peer_.lacks_time(kind);
+  return (both_ways != nullptr && both_ways->wants_time(kind)) ||
+         (kind == OneCopyChoice::Copy::out_of_frame && joint_copies_.wants_time_of_frames());
 }
 
 template <class Copy>
@@ -28,7 +28,7 @@ void ShmLink::copy_timed(OneCopyChoice::Copy kind, std::size_t bytes, const Copy
 }
 
 void ShmLink::note_time(OneCopyChoice::Copy kind, std::size_t bytes, std::uint64_t ns) {
-  one_copy_from_peer_.took(kind, bytes, ns);
+  if (kind == OneCopyChoice::Copy::out_of_frame) joint_copies_.frames_took(bytes, ns);
   if (OneCopyChoice* const both_ways = one_copy_choice(); both_ways != nullptr)
     both_ways->took(kind, bytes, ns);
 }
@@ -113,6 +113,7 @@ void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes,
                        std::uint64_t message_bytes) {
+  joint_copies_.came_by_frames(bytes, message_bytes);
   copy_timed(OneCopyChoice::Copy::out_of_frame, bytes, [&] {
     if (is_for_memory(to, bytes, message_bytes)) return base::copy_past_cache(to, from, bytes);
     const bool is_cell = incoming_ring_ && incoming_ring_->is_front_in_cell();
@@ -156,6 +157,7 @@ bool ShmLink::give_back(ChannelKind kind) {
   if (has_own_cells_under_way()) return false;
   if (!send_control(FrameType::ring_give_back, {})) return false;
   cells_.close(Cells::Home::theirs);
+  joint_copies_.open_outgoing(nullptr);
   outgoing_.reset();
   channels_.remove(ChannelKind::ring);
   return true;
@@ -184,8 +186,7 @@ void ShmLink::tell_of_room() {
     wake_peer();
 }
 
-bool ShmLink::does_one_copy_pay(std::size_t bytes, Flow flow) {
-  if (flow == Flow::from_peer) return one_copy_from_peer_.next(bytes);
+bool ShmLink::does_one_copy_pay(std::size_t bytes) {
   if (auto* const follower = std::get_if<hostmem::OneCopyFollower>(&one_copy_))
     return outgoing_ && follower->next(bytes, outgoing_->one_copy_word());
   OneCopyChoice& choice = *one_copy_choice();
@@ -216,6 +217,7 @@ Result<void> ShmLink::attach(const AttachPacket& packet, const platform::FileDes
   queue_ = segment_.queue_sender(packet.owner);
   pid_ = pid;
   start_time_ = platform::start_time(pid);
+  joint_copies_.attach(pid_, start_time_);
   wake_word_ = wake_word;
   attached_ = true;
   channels_.add(ChannelKind::shared_queue);
@@ -229,6 +231,7 @@ bool ShmLink::accept_ring(const RingGrant& grant) {
   std::byte* memory = segment_.ring_memory(grant.offset, shape);
   if (memory == nullptr || outgoing_) return false;
   outgoing_.emplace(memory, shape, cells_);
+  joint_copies_.open_outgoing(&outgoing_->joint_words());
   outgoing_shape_ = shape;
   longer_bytes_ = 0;
   channels_.add(ChannelKind::ring);

@@ -14,6 +14,7 @@
 #include "hostmem/wake.hpp"
 #include "platform/local_socket.hpp"
 #include "transport/shm/attach.hpp"
+#include "transport/shm/joint_copies.hpp"
 #include "transport/shm/segment.hpp"
 #include "transport/transport.hpp"
 
@@ -42,7 +43,11 @@ class ShmLink final : public Link {
   /// one decides whether long messages between them are copied once (hostmem/one_copy.hpp).
   ShmLink(const Identity& identity, std::uint32_t number, hostmem::Waker waker,
           const hostmem::WakeWord& own_word, bool leads)
-      : identity_(identity), number_(number), waker_(waker), own_word_(own_word) {
+      : identity_(identity),
+        number_(number),
+        waker_(waker),
+        own_word_(own_word),
+        joint_copies_(leads) {
     if (leads) one_copy_.emplace<hostmem::OneCopyChoice>();
     earnable_.add(ChannelKind::ring);
   }
@@ -74,7 +79,10 @@ class ShmLink final : public Link {
   void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const MemoryPiece> local,
                    std::span<const MemoryPiece> remote) override;
-  [[nodiscard]] bool does_one_copy_pay(std::size_t bytes, Flow flow) override;
+  [[nodiscard]] bool does_one_copy_pay(std::size_t bytes) override;
+  [[nodiscard]] JointCopies* joint_copies() override {
+    return channels_.has(ChannelKind::single_copy) ? &joint_copies_ : nullptr;
+  }
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
   /// Our number for this peer: what it writes into our queue as `owner`.
@@ -95,6 +103,7 @@ class ShmLink final : public Link {
   /// Reads frames from the peer's ring from now on.
   void open_incoming_ring(const Segment::Ring& ring) {
     incoming_ring_.emplace(ring.memory, ring.shape, cells_);
+    joint_copies_.open_incoming(&incoming_ring_->joint_words());
     incoming_place_ = ring;
     incoming_.add(ChannelKind::ring);
   }
@@ -109,6 +118,7 @@ class ShmLink final : public Link {
   [[nodiscard]] const Segment::Ring& incoming_place() const { return incoming_place_; }
   void close_incoming_ring() {
     cells_.close(Cells::Home::ours);
+    joint_copies_.open_incoming(nullptr);
     incoming_ring_.reset();
     incoming_.remove(ChannelKind::ring);
   }
@@ -165,8 +175,9 @@ class ShmLink final : public Link {
   /// Runs COPY of BYTES, whose time those who choose may want to know.
   template <class Copy>
   void copy_timed(hostmem::OneCopyChoice::Copy kind, std::size_t bytes, const Copy& copy);
-  /// Whether one of the choices wants to know how long a run of BYTES takes; both are told.
+  /// Whether one of the choices wants to know how long a run of BYTES takes.
   bool wants_time(hostmem::OneCopyChoice::Copy kind, std::size_t bytes);
+  /// They are told.
   void note_time(hostmem::OneCopyChoice::Copy kind, std::size_t bytes, std::uint64_t ns);
 
   Identity identity_;
@@ -190,8 +201,7 @@ class ShmLink final : public Link {
   hostmem::ColdPlaces cold_places_;
   /// Of messages both ways: we follow the peer, or measure for both.
   std::variant<hostmem::OneCopyFollower, hostmem::OneCopyChoice> one_copy_;
-  /// Of those from the peer alone.
-  hostmem::OneCopyChoice one_copy_from_peer_{hostmem::OneCopyChoice::Share::second_copy};
+  ShmJointCopies joint_copies_;
   RingShape outgoing_shape_{};
   std::uint32_t put_off_ = 0;       // in a row
   std::uint64_t longer_bytes_ = 0;  // since the last question, in a ring without a long area

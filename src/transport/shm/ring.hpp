@@ -198,6 +198,7 @@ class RingSender {
   [[nodiscard]] std::uint32_t one_copy_word() const {
     return header_->one_copy_word.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] hostmem::JointWords& joint_words() const { return header_->joint; }
   /// Whether the receiver may have to read in cells of our segment still.
   [[nodiscard]] bool has_own_cells_under_way() {
     if (consumed_ < past_own_cell_) refresh();
@@ -455,6 +456,7 @@ class RingReceiver {
     std::atomic<std::uint32_t>& said = header_->one_copy_word;
     if (said.load(std::memory_order_relaxed) != word) said.store(word, std::memory_order_relaxed);
   }
+  [[nodiscard]] hostmem::JointWords& joint_words() const { return header_->joint; }
   /// Whether room was published to the sender since the last call.
   bool take_published() {
     if (!has_published_) return false;

@@ -1,0 +1,74 @@
+#include "hostmem/joint_claims.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+namespace hawser::hostmem {
+namespace {
+
+TEST(JointClaims, WhatIsTakenCanNotBeWithdrawn) {
+  JointWords words{};
+  JointClaims claims;
+  const JointClaim claim = claims.give().value();
+  EXPECT_FALSE(claims.is_any_taken(words));
+  EXPECT_TRUE(joint_claims::take(words, claim));
+  EXPECT_TRUE(claims.is_any_taken(words));
+  EXPECT_FALSE(JointClaims::withdraw(words, claim));
+  claims.close(claim);
+  EXPECT_FALSE(claims.is_any_taken(words));
+}
+
+TEST(JointClaims, WhatIsWithdrawnCanNotBeTaken) {
+  JointWords words{};
+  JointClaims claims;
+  const JointClaim claim = claims.give().value();
+  EXPECT_TRUE(JointClaims::withdraw(words, claim));
+  EXPECT_FALSE(joint_claims::take(words, claim));
+}
+
+TEST(JointClaims, AnOldOneIsNotALaterOneInItsPlace) {
+  JointWords words{};
+  JointClaims claims;
+  const JointClaim first = claims.give().value();
+  EXPECT_TRUE(JointClaims::withdraw(words, first));
+  claims.close(first);
+  const JointClaim second = claims.give().value();
+  EXPECT_NE(first, second);
+  EXPECT_FALSE(joint_claims::take(words, first)) << "it is late";
+  EXPECT_FALSE(claims.is_any_taken(words));
+  EXPECT_TRUE(joint_claims::take(words, second));
+}
+
+TEST(JointClaims, AreAsManyAsThereIsRoomFor) {
+  JointClaims claims;
+  std::set<JointClaim> given;
+  for (std::size_t i = 0; i < JointWords::claims_max; ++i)
+    EXPECT_TRUE(given.insert(claims.give().value()).second);
+  EXPECT_FALSE(claims.give().has_value());
+  claims.close(*given.begin());
+  EXPECT_TRUE(claims.give().has_value());
+}
+
+TEST(JointClaims, OneInNoSlotIsNotTaken) {
+  JointWords words{};
+  EXPECT_FALSE(joint_claims::take(words, 1U << joint_claims::slot_bits | JointWords::claims_max));
+}
+
+TEST(JointClaims, OfTwoWhoWantThePartAtMostOneHasIt) {
+  JointWords words{};
+  JointClaims claims;
+  for (int i = 0; i < 2000; ++i) {
+    const JointClaim claim = claims.give().value();
+    bool is_taken = false;
+    std::thread sender([&] { is_taken = joint_claims::take(words, claim); });
+    const bool is_withdrawn = JointClaims::withdraw(words, claim);
+    sender.join();
+    EXPECT_FALSE(is_taken && is_withdrawn);
+    claims.close(claim);
+  }
+}
+
+}  // namespace
+}  // namespace hawser::hostmem
