@@ -193,7 +193,7 @@ class OneCopyChoice {
   static constexpr std::size_t left_out_bytes_min = std::size_t{2} << 20;
 
   /// What it takes to agree on who copies what, beyond what frames take.
-  static constexpr std::uint64_t agreement_ns = 150;
+  static constexpr std::uint64_t agreement_ns = 200;
 
   [[nodiscard]] bool does_concern(Copy copy) const {
     if (copy == Copy::into_frame) return kind_ == Kind::by_receiver;

@@ -212,7 +212,7 @@ TEST(JointCopyChoice, GoesBackWhenItNoLongerPays) {
 TEST(JointCopyChoice, ShorterMessagesHaveToSaveWhatItTakesToAgree) {
   JointReceiver receiver;
   receiver.receive(20'000, crossing_bytes, quick_kernel);
-  constexpr std::size_t shorter_bytes = 4096;  // which saves (60 - 22) * 4 ns
+  constexpr std::size_t shorter_bytes = 5389;  // which saves (60 - 22) ns * 5389 / 1024
   receiver.asked = 0;
   EXPECT_EQ(receiver.receive(1, shorter_bytes - 512, quick_kernel), 0);
   EXPECT_EQ(receiver.receive(1, shorter_bytes + 512, quick_kernel), 1);

@@ -11,6 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+
+#include "platform/process.hpp"
 
 namespace hawser::transport {
 
@@ -19,6 +22,8 @@ using JointClaim = std::uint32_t;
 
 class JointCopies {
  public:
+  using Pieces = std::span<const platform::MemoryPiece>;
+
   JointCopies() = default;
   JointCopies(const JointCopies&) = delete;
   JointCopies& operator=(const JointCopies&) = delete;
@@ -44,9 +49,10 @@ class JointCopies {
   virtual void close(JointClaim claim) = 0;
   /// The sender has taken a claim that is not closed: it is at work.
   [[nodiscard]] virtual bool is_peer_at_work() const = 0;
-  /// Copies BYTES at REMOTE in the peer's memory to LOCAL in ours. Returns the bytes copied,
-  /// perhaps fewer (then call again for the rest), or an error number negated.
-  virtual std::int64_t get(std::uint64_t local, std::uint64_t remote, std::size_t bytes) = 0;
+  /// Copies the pieces of REMOTE, in the peer's memory, into those of LOCAL in ours, each as long
+  /// as its partner. Returns the bytes copied, perhaps fewer (then call again
+  /// for the rest), or an error number negated.
+  virtual std::int64_t get(Pieces local, Pieces remote) = 0;
   /// Whether it is to be known how long the peer takes for its part, of BYTES; and how long it
   /// took.
   [[nodiscard]] virtual bool wants_time(std::size_t bytes) = 0;
@@ -60,10 +66,8 @@ class JointCopies {
   [[nodiscard]] virtual bool is_asked_for(std::size_t bytes) = 0;
   /// Whether our part of the message is ours to write. If not, the peer is to hear that.
   virtual bool take(JointClaim claim) = 0;
-  /// Copies BYTES at LOCAL in our memory to REMOTE in the peer's, where we have taken a claim.
-  /// Returns what get() does; NS, if given, is added to by what it took.
-  virtual std::int64_t put(std::uint64_t local, std::uint64_t remote, std::size_t bytes,
-                           std::uint64_t* ns) = 0;
+  /// The same from our memory into the peer's, where we have taken claims. NS: what it took.
+  virtual std::int64_t put(Pieces local, Pieces remote, std::uint64_t* ns) = 0;
 };
 
 }  // namespace hawser::transport

@@ -37,12 +37,10 @@ class FakeJointCopies final : public transport::JointCopies {
   }
   void close(JointClaim claim) override { EXPECT_EQ(given.erase(claim), 1U); }
   [[nodiscard]] bool is_peer_at_work() const override { return peer_at_work; }
-  std::int64_t get(std::uint64_t local, std::uint64_t remote, std::size_t bytes) override {
-    if (gets_left == 0) return -1;
-    --gets_left;
-    if (got_bytes == 0) first_got = local;
-    got_bytes += bytes;
-    return copy(local, remote, bytes);
+  std::int64_t get(Pieces local, Pieces remote) override {
+    ++calls;
+    if (got_bytes == 0) first_got = local.front().address;
+    return copy(local, remote, gets_left, got_bytes);
   }
   [[nodiscard]] bool wants_time(std::size_t /*bytes*/) override { return is_timing; }
   void took(std::size_t bytes, std::uint64_t ns) override {
@@ -56,13 +54,10 @@ class FakeJointCopies final : public transport::JointCopies {
     taken.insert(claim);
     return !peer_().withdrawn.contains(claim);
   }
-  std::int64_t put(std::uint64_t local, std::uint64_t remote, std::size_t bytes,
-                   std::uint64_t* ns) override {
-    if (puts_left == 0) return -1;
-    --puts_left;
-    if (ns != nullptr) *ns += put_ns;
-    put_bytes += bytes;
-    return copy(remote, local, bytes);
+  std::int64_t put(Pieces local, Pieces remote, std::uint64_t* ns) override {
+    ++calls;
+    *ns = put_ns;
+    return copy(remote, local, puts_left, put_bytes);
   }
 
   static constexpr std::uint64_t put_ns = 7;
@@ -71,8 +66,9 @@ class FakeJointCopies final : public transport::JointCopies {
   bool peer_at_work = false;
   bool is_timing = false;
   std::size_t claims_max = 3;
-  std::size_t gets_left = 1'000'000;  // before all others are refused
+  std::size_t gets_left = 1'000'000;  // pieces, before all others are refused
   std::size_t puts_left = 1'000'000;
+  int calls = 0;  // of get() and put()
   int asked = 0;
   int put_off = 0;
   int given_up = 0;
@@ -86,9 +82,17 @@ class FakeJointCopies final : public transport::JointCopies {
   std::uint64_t timed_ns = 0;
 
  private:
-  static std::int64_t copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
-    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-    return static_cast<std::int64_t>(bytes);
+  /// Piece by piece, until LEFT is 0; BYTES counts.
+  static std::int64_t copy(Pieces to, Pieces from, std::size_t& left, std::size_t& bytes) {
+    std::int64_t copied = 0;
+    for (std::size_t i = 0; i < to.size() && left > 0; ++i, --left) {
+      EXPECT_EQ(to[i].bytes, from[i].bytes);
+      std::memcpy(reinterpret_cast<void*>(to[i].address),
+                  reinterpret_cast<const void*>(from[i].address), to[i].bytes);
+      copied += static_cast<std::int64_t>(to[i].bytes);
+      bytes += to[i].bytes;
+    }
+    return copied > 0 ? copied : -1;
   }
   bool takes_front_;
   std::function<FakeJointCopies&()> peer_;

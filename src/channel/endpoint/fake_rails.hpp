@@ -92,12 +92,18 @@ class FakeLink final : public transport::Link {
   void keep_in_touch(std::uint64_t /*until_ns*/) override { ++kept_in_touch; }
   std::int64_t get(std::span<const transport::MemoryPiece> local,
                    std::span<const transport::MemoryPiece> remote) override {
-    if (copies_left == 0) return -1;
-    --copies_left;
-    copy(local.front().address, remote.front().address, local.front().bytes);
-    if (std::exchange(damages_next, false))
-      *reinterpret_cast<std::byte*>(local.front().address) ^= std::byte{1};
-    return static_cast<std::int64_t>(local.front().bytes);
+    ++gets;
+    std::int64_t copied = 0;
+    for (std::size_t i = 0; i < local.size() && i < remote.size() && copies_left > 0; ++i) {
+      --copies_left;
+      const std::size_t bytes = std::min(local[i].bytes, remote[i].bytes);
+      copy(local[i].address, remote[i].address, bytes);
+      if (std::exchange(damages_next, false))
+        *reinterpret_cast<std::byte*>(local[i].address) ^= std::byte{1};
+      copied += static_cast<std::int64_t>(bytes);
+      if (local[i].bytes != remote[i].bytes) break;
+    }
+    return copied > 0 ? copied : -1;
   }
   [[nodiscard]] bool does_one_copy_pay(std::size_t /*bytes*/) override {
     ++asked_for_copies;
@@ -142,6 +148,7 @@ class FakeLink final : public transport::Link {
   std::size_t copies_left = 1'000'000;  // before all others are refused
   bool damages_next = false;            // of them
   bool one_copy_pays = false;
+  int gets = 0;
   int asked_for_copies = 0;  // whether they pay
   bool has_joint_copies = false;
   FakeJointCopies joint;

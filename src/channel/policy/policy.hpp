@@ -3,9 +3,9 @@
 // Two chains of rules that a user can read and set, one rule per line or `;`:
 //
 //   channel.send_rules   size <= 32K -> self
+//                        one_copy_pays and not oversubscribed and size >= 16K -> single_copy
 //                        size <= 16K -> ring
 //                        size <= 448 -> shared_queue
-//                        one_copy_pays and not oversubscribed and size >= 32K -> single_copy
 //                        ranks <= 5 and size <= 64K and not progress_threads -> ring
 //                        not oversubscribed and not progress_threads -> ring
 //                        true -> single_copy
@@ -61,8 +61,8 @@ using transport::ChannelSet;
 
 struct PolicySettings {
   std::string send_rules =
-      "size <= 32K -> self; size <= 16K -> ring; size <= 448 -> shared_queue; "
-      "one_copy_pays and not oversubscribed and size >= 32K -> single_copy; "
+      "size <= 32K -> self; one_copy_pays and not oversubscribed and size >= 16K -> single_copy; "
+      "size <= 16K -> ring; size <= 448 -> shared_queue; "
       "ranks <= 5 and size <= 64K and not progress_threads -> ring; "
       "not oversubscribed and not progress_threads -> ring; true -> single_copy; true -> ring; "
       "true -> shared_queue; size <= 2048 -> rc_fast_path; size <= ud_max -> ud_send; "

@@ -97,8 +97,8 @@ TEST(PolicyDefaults, LongMessagesAreCopiedOnceWhereThatPays) {
   const SendTable& earned = policy.table({shared_queue, ring, single_copy}, true, 100);
   EXPECT_EQ(earned.select(131072), ring);
   EXPECT_EQ(earned.select_where_one_copy_pays(8192), ring);
-  EXPECT_EQ(earned.select_where_one_copy_pays(32767), ring);
-  EXPECT_EQ(earned.select_where_one_copy_pays(32768), single_copy);
+  EXPECT_EQ(earned.select_where_one_copy_pays(16383), ring);
+  EXPECT_EQ(earned.select_where_one_copy_pays(16384), single_copy);
   EXPECT_EQ(earned.select_where_one_copy_pays(size_max), single_copy);
   const SendTable& refused = policy.table({shared_queue, ring}, true, 100);
   EXPECT_EQ(refused.select_where_one_copy_pays(size_max), ring) << "where the host forbids it";

@@ -137,7 +137,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   /// length nothing is gained, and the other side waits.
   static constexpr std::size_t fragment_bytes = std::size_t{32} * 1024;
   /// To ask takes as long as to copy shorter messages a second time.
-  static constexpr std::size_t asked_first_bytes_min = std::size_t{32} * 1024;
+  static constexpr std::size_t asked_first_bytes_min = std::size_t{16} * 1024;
   /// What a sender without credit keeps to let its user go. Where a ring carries it, the receiver
   /// can have more in the time that the copy takes.
   static constexpr std::size_t kept_by_ring_bytes_max = std::size_t{8} * 1024;
@@ -282,6 +282,8 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   static Flow note_flow(channel::Endpoint& from);
   void ask_for_frames(ReceiveRequest& request);
   static void choose_copy(const ReceiveRequest& request, FetchSituation& situation);
+  static bool is_copied_in_runs(const ReceiveRequest& request);
+  bool push_single_copies();
   bool copy_chunk(ReceiveRequest& request);
   void complete_fetch(ReceiveRequest& request);
   void on_clear_to_send(channel::Endpoint& from, std::span<const std::byte> body);
@@ -412,7 +414,7 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   // joint_copies.cpp
   /// A half of a message that this process writes into its receiver's memory.
   struct JointPart {
-    SendRequest* request;
+    SendRequest* request;  // null: it is over
     transport::JointCopies* copies;
     wire::JoinCopy asked;
     std::uint64_t done = 0;  // of its bytes
@@ -421,14 +423,14 @@ class ChannelBackend final : public Backend, public channel::FrameHandler {
   static bool is_copied_jointly(const ReceiveRequest& request);
   void start_joint_copy(ReceiveRequest& request);
   void offer_half(ReceiveRequest& request);
-  bool push_joint_copy(ReceiveRequest& request);
-  void copy_own_half(ReceiveRequest& request) const;
+  bool copy_own_halves();
   static void wait_for_half(JointCopy& joint);
   static void take_over(JointCopy& joint);
   void end_joint_copy(ReceiveRequest& request);
   void on_part_copied(channel::Endpoint& from, std::span<const std::byte> body);
   void on_join_copy(channel::Endpoint& from, std::span<const std::byte> body);
-  bool push_joint_part(JointPart& part);
+  bool copy_parts();
+  void end_part(JointPart& part);
   bool push_joint_copies();
   void abandon_joint_copies(const channel::Endpoint& lost);
 

@@ -7,9 +7,13 @@
 // A sender that does not come for its half, since it computes, say, loses it: the receiver copies
 // it, too. What can't be copied comes by frames, all of it.
 #include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
 
 #include "base/cache_line.hpp"
 #include "p2p/protocol/channel_backend.hpp"
+#include "p2p/protocol/copy_run.hpp"
 
 namespace hawser::p2p {
 
@@ -34,6 +38,8 @@ bool ChannelBackend::is_copied_jointly(const ReceiveRequest& request) {
          copies->do_pay(request.total);
 }
 
+/// The sender is told at once; we copy our half in this round of progress, or the next one, with
+/// those of other messages.
 void ChannelBackend::start_joint_copy(ReceiveRequest& request) {
   JointCopies& copies = *request.endpoint->link().joint_copies();
   const std::uint64_t half = (request.total - request.received) / 2;
@@ -44,8 +50,8 @@ void ChannelBackend::start_joint_copy(ReceiveRequest& request) {
                         copies.takes_front() ? back : front);
   request.token = receives_by_frames_.insert(&request);
   request.retain();  // until it is over
-  // The first chunk at once: most halves are one chunk.
-  if (!push_joint_copy(request)) joint_copies_.push_back(&request);
+  offer_half(request);
+  joint_copies_.push_back(&request);
 }
 
 /// Offers the sender its half, if a claim is free.
@@ -60,31 +66,35 @@ void ChannelBackend::offer_half(ReceiveRequest& request) {
                       address_of(request) + part.at, *joint.claim, is_timed ? 1U : 0U});
 }
 
-/// Copies the next chunk, or waits for the sender's half, which is there if on_part_copied() has
-/// been told so in this round of progress; true if the message is over.
-bool ChannelBackend::push_joint_copy(ReceiveRequest& request) {
-  JointCopy& joint = *request.joint;
-  if (!joint.claim) offer_half(request);
-  if (!joint.claim) return false;
-  if (joint.own.bytes() > 0) {
-    copy_own_half(request);
-  } else if (joint.of_peer.bytes() > 0) {
-    wait_for_half(joint);
+/// Copies of our halves what comes next.
+bool ChannelBackend::copy_own_halves() {
+  CopyRun run(settings_.single_copy_chunk_bytes);
+  std::array<JointCopy*, CopyRun::pieces_max> halves;
+  std::size_t looked_at = 0;
+  for (ReceiveRequest* const request : joint_copies_) {
+    JointCopy& joint = *request->joint;
+    const std::size_t number = run.count();
+    if (!joint.claim) offer_half(*request);
+    if (joint.claim && joint.own.bytes() > 0) {
+      if (!run.add(joint.copies, address_of(*request) + joint.own.at,
+                   request->offered.address + joint.own.at, joint.own.bytes()))
+        break;
+      halves[number] = &joint;
+    }
+    ++looked_at;
   }
-  if (joint.own.bytes() > 0 || joint.of_peer.bytes() > 0) return false;
-  end_joint_copy(request);
+  if (run.count() == 0) return false;
+  JointCopy& first = *halves.front();
+  const bool was_copied = run.distribute(
+      first.copies->get(run.local(), run.remote()),
+      [&](std::size_t number, std::size_t bytes) { halves[number]->own.at += bytes; });
+  if (!was_copied) {
+    first.has_failed = true;
+    first.own.at = first.own.end;
+  }
+  put_behind(joint_copies_, looked_at,
+             [](const ReceiveRequest* request) { return request->joint->own.bytes() > 0; });
   return true;
-}
-
-void ChannelBackend::copy_own_half(ReceiveRequest& request) const {
-  JointCopy& joint = *request.joint;
-  const std::size_t bytes =
-      std::min(joint.own.bytes(), static_cast<std::uint64_t>(settings_.single_copy_chunk_bytes));
-  const std::int64_t copied = joint.copies->get(address_of(request) + joint.own.at,
-                                                request.offered.address + joint.own.at, bytes);
-  joint.has_failed |= copied <= 0;
-  joint.own.at =
-      joint.has_failed ? joint.own.end : joint.own.at + static_cast<std::uint64_t>(copied);
 }
 
 /// Our half is there. If the sender does not come for its own, that is ours, too.
@@ -150,38 +160,52 @@ void ChannelBackend::on_join_copy(Endpoint& from, std::span<const std::byte> bod
   }
   request->is_joined = true;
   ++request->parts_leaving;
-  JointPart ours{request, copies, *part};
-  if (!push_joint_part(ours)) joint_parts_.push_back(ours);
+  joint_parts_.push_back({request, copies, *part});
 }
 
-/// Copies the next chunk; true if that was the last one.
-bool ChannelBackend::push_joint_part(JointPart& part) {
-  SendRequest& request = *part.request;
-  const std::size_t bytes = std::min(part.asked.bytes - part.done,
-                                     static_cast<std::uint64_t>(settings_.single_copy_chunk_bytes));
-  const std::int64_t copied = part.copies->put(address_of(request) + part.asked.offset + part.done,
-                                               part.asked.address + part.done, bytes,
-                                               part.asked.is_timed != 0 ? &part.ns : nullptr);
-  part.done += static_cast<std::uint64_t>(std::max<std::int64_t>(copied, 0));
-  if (copied > 0 && part.done < part.asked.bytes) return false;
-  tell(*request.endpoint, FrameClass::part_copied,
-       wire::PartCopied{part.asked.receiver_token, part.done, part.ns});
-  --request.parts_leaving;
-  if (request.is_over) complete_send(request);
+/// Copies of the halves that are ours to write what comes next.
+bool ChannelBackend::copy_parts() {
+  if (joint_parts_.empty()) return false;
+  CopyRun run(settings_.single_copy_chunk_bytes);
+  for (const JointPart& part : joint_parts_)
+    if (!run.add(part.copies, address_of(*part.request) + part.asked.offset + part.done,
+                 part.asked.address + part.done, part.asked.bytes - part.done))
+      break;
+  JointPart& first = joint_parts_.front();
+  std::uint64_t ns = 0;
+  const bool was_copied = run.distribute(first.copies->put(run.local(), run.remote(), &ns),
+                                         [&](std::size_t number, std::size_t bytes) {
+                                           JointPart& part = joint_parts_[number];
+                                           part.done += bytes;
+                                           part.ns += ns * bytes / run.bytes();
+                                           if (part.done == part.asked.bytes) end_part(part);
+                                         });
+  if (!was_copied) end_part(first);
+  put_behind(joint_parts_, run.count(),
+             [](const JointPart& part) { return part.request != nullptr; });
+  std::erase_if(joint_parts_, [](const JointPart& part) { return part.request == nullptr; });
   return true;
 }
 
+void ChannelBackend::end_part(JointPart& part) {
+  SendRequest& request = *std::exchange(part.request, nullptr);
+  tell(*request.endpoint, FrameClass::part_copied,
+       wire::PartCopied{part.asked.receiver_token, part.done,
+                        part.asked.is_timed != 0 ? part.ns : 0});
+  --request.parts_leaving;
+  if (request.is_over) complete_send(request);
+}
+
 bool ChannelBackend::push_joint_copies() {
-  bool moved = !joint_parts_.empty();
-  std::size_t left = 0;
-  for (JointPart& part : joint_parts_)
-    if (!push_joint_part(part)) joint_parts_[left++] = part;
-  joint_parts_.resize(left, {});
+  bool moved = copy_parts();
+  moved |= copy_own_halves();
   std::erase_if(joint_copies_, [&](ReceiveRequest* request) {
-    moved |= request->joint->own.bytes() > 0;
-    const bool is_over = push_joint_copy(*request);
-    moved |= is_over;
-    return is_over;
+    JointCopy& joint = *request->joint;
+    if (joint.claim && joint.own.bytes() == 0 && joint.of_peer.bytes() > 0) wait_for_half(joint);
+    if (!joint.claim || joint.own.bytes() + joint.of_peer.bytes() > 0) return false;
+    end_joint_copy(*request);
+    moved = true;
+    return true;
   });
   return moved;
 }

@@ -140,14 +140,28 @@ TEST_F(JointCopies, LongHalvesAreCopiedInChunks) {
   constexpr std::int64_t chunk_bytes = 4096;
   open_joint({}, chunk_bytes);
   const auto message = send(*a, *b, message_bytes);
-  a->backend.progress();
   b->backend.progress();
-  EXPECT_EQ(joint(*b).got_bytes, 2U * chunk_bytes) << "with the offer, and behind it";
+  EXPECT_EQ(joint(*b).got_bytes, std::size_t{chunk_bytes});
   EXPECT_TRUE(b->backend.has_work());
   a->backend.progress();
-  EXPECT_EQ(joint(*a).put_bytes, 2U * chunk_bytes);
+  EXPECT_EQ(joint(*a).put_bytes, std::size_t{chunk_bytes});
   EXPECT_TRUE(a->backend.has_work());
   finish(*message);
+  expect_nothing_left();
+}
+
+TEST_F(JointCopies, HalvesOfSeveralAreCopiedByOneCall) {
+  open_joint();
+  joint(*b).claims_max = 0;
+  std::vector<std::unique_ptr<Message>> messages;
+  for (int i = 0; i < 3; ++i) messages.push_back(send(*a, *b, message_bytes));
+  progress(*b, 10);
+  EXPECT_EQ(joint(*b).calls, 0);
+  joint(*b).claims_max = 3;
+  b->backend.progress();
+  EXPECT_EQ(joint(*b).calls, 1);
+  EXPECT_EQ(joint(*b).got_bytes, 3 * half_bytes);
+  for (const auto& message : messages) finish(*message);
   expect_nothing_left();
 }
 

@@ -50,8 +50,9 @@ TEST_F(OneCopy, WhatIsThereBeforeTheNextSendIsDecidedWithThat) {
   EXPECT_TRUE(b->backend.has_work());
   EXPECT_EQ(b->copied(), copied_before);
   const auto back = send(*b, *a, copied_once_bytes);
+  EXPECT_EQ(b->copied(), copied_before + copied_once_bytes) << "it is chosen";
+  b->backend.progress();
   EXPECT_FALSE(b->backend.has_work());
-  EXPECT_EQ(b->copied(), copied_before + copied_once_bytes);
   finish(*there);
   finish(*back);
 }
@@ -108,6 +109,24 @@ TEST_F(OneCopy, WhatWouldHaveToBeCheckedGoesByFrames) {
   a->link().one_copy_pays = b->link().one_copy_pays = true;
   exchange(copied_once_bytes);
   EXPECT_EQ(a->copied() + b->copied(), 0U) << "nobody has a checksum of what may go by frames";
+}
+
+TEST_F(OneCopy, SeveralAreCopiedByOneCall) {
+  open();
+  b->link().one_copy_pays = true;
+  const auto back = send(*b, *a, copied_once_bytes);  // which they cross
+  std::vector<std::unique_ptr<Message>> messages;
+  for (std::size_t i = 0; i < 3; ++i) {
+    messages.push_back(message_of(copied_once_bytes + i));
+    send(*a, *messages.back());
+  }
+  for (int i = 0; i < 10; ++i) b->end.table.progress();
+  for (const auto& message : messages) receive(*b, *message);
+  const int gets = b->link().gets;
+  b->backend.progress();
+  EXPECT_EQ(b->link().gets, gets + 1);
+  for (const auto& message : messages) finish(*message);
+  finish(*back);
 }
 
 TEST_F(OneCopy, ManyMessagesEachWayGoAsTheirReceiverLikes) {

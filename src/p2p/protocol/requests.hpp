@@ -222,6 +222,10 @@ class ReceiveRequest final : public Request, public PostedReceive {
   Result<void> cancel() override;
   [[nodiscard]] core::Object* error_object() const override { return comm_.get(); }
   [[nodiscard]] bool is_truncated() const { return total > capacity; }
+  /// Of what the buffer holds of the message, what is not there.
+  [[nodiscard]] std::uint64_t missing_bytes() const {
+    return std::min(total, capacity) - std::min(received, capacity);
+  }
 
   Buffer buffer;
   std::uint64_t capacity = 0;  // bytes of the buffer

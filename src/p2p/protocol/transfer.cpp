@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "p2p/protocol/channel_backend.hpp"
+#include "p2p/protocol/copy_run.hpp"
 
 namespace hawser::p2p {
 
@@ -57,10 +58,7 @@ bool ChannelBackend::progress() {
   if (!pipelines_.empty()) [[unlikely]]
     moved |= push_pipelines();
   if (!single_copies_.empty()) [[unlikely]]
-    std::erase_if(single_copies_, [&](ReceiveRequest* request) {
-      moved = true;
-      return copy_chunk(*request);
-    });
+    moved |= push_single_copies();
   if (!side_copies_.empty()) [[unlikely]]
     moved |= push_side_copies();
   if (!joint_copies_.empty() || !joint_parts_.empty()) [[unlikely]]
@@ -142,8 +140,7 @@ void ChannelBackend::fetch_now(ReceiveRequest& request) {
     return;
   }
   FetchSituation situation{};
-  situation.missing_bytes =
-      std::min(request.total, request.capacity) - std::min(request.received, request.capacity);
+  situation.missing_bytes = request.missing_bytes();
   choose_copy(request, situation);
   situation.can_get = can_use_operations(request, wire::Offer::get) &&
                       can_check(request, operations_channel(*request.endpoint));
@@ -160,8 +157,7 @@ void ChannelBackend::fetch_now(ReceiveRequest& request) {
         request.endpoint->count_received(ChannelKind::single_copy, situation.missing_bytes);
       request.retain();
       begin_check(request);
-      // The first chunk at once: most messages are one chunk.
-      if (!copy_chunk(request)) single_copies_.push_back(&request);
+      single_copies_.push_back(&request);
       return;
     case FetchProtocol::joint_copy:
       request.endpoint->count_received(ChannelKind::single_copy, situation.missing_bytes);
@@ -214,6 +210,49 @@ ChannelBackend::Flow ChannelBackend::note_flow(Endpoint& from) {
 void ChannelBackend::complete_fetch(ReceiveRequest& request) {
   tell(*request.endpoint, FrameClass::finished, wire::Finished{request.peer_token});
   request.finish();
+}
+
+/// A message in one piece of memory here and there, whose payload is not checked: it is copied in
+/// one run with others.
+bool ChannelBackend::is_copied_in_runs(const ReceiveRequest& request) {
+  return request.offered.is_checked == 0 && address_of(request) != 0;
+}
+
+/// Copies the next run, and the next chunk of each message that is in none.
+bool ChannelBackend::push_single_copies() {
+  CopyRun run(settings_.single_copy_chunk_bytes);
+  std::array<ReceiveRequest*, CopyRun::pieces_max> requests;
+  std::size_t looked_at = 0;
+  for (ReceiveRequest* const request : single_copies_) {
+    const std::size_t number = run.count();
+    if (is_copied_in_runs(*request)) {
+      if (!run.add(request->endpoint, address_of(*request) + request->received,
+                   request->offered.address + request->received, request->missing_bytes()))
+        break;
+      requests[number] = request;
+    }
+    ++looked_at;
+  }
+  const ReceiveRequest* refused = nullptr;
+  if (run.count() > 0 &&
+      !run.distribute(
+          requests.front()->endpoint->link().get(run.local(), run.remote()),
+          [&](std::size_t number, std::size_t bytes) { requests[number]->received += bytes; }))
+    refused = requests.front();
+  put_behind(single_copies_, looked_at,
+             [](const ReceiveRequest* request) { return request->missing_bytes() > 0; });
+  std::erase_if(single_copies_, [&](ReceiveRequest* request) {
+    if (!is_copied_in_runs(*request)) return copy_chunk(*request);
+    if (request != refused && request->missing_bytes() > 0) return false;
+    if (request == refused) {
+      ask_for_frames(*request);
+    } else {
+      complete_fetch(*request);
+    }
+    let_go(*request);
+    return true;
+  });
+  return true;
 }
 
 /// Copies the next chunk; true if the request needs no further chunk from here.

@@ -20,7 +20,7 @@ using channel::FakeLink;
 using transport::ChannelKind;
 
 /// Of the default send rules: as long as messages are that may be copied once.
-inline constexpr std::size_t copied_once_bytes = std::size_t{32} * 1024;
+inline constexpr std::size_t copied_once_bytes = std::size_t{16} * 1024;
 inline constexpr std::uint64_t between_rounds_ns = 10'000;
 inline constexpr std::uint32_t mpi_byte_handle = 0x247;  // MPI_BYTE
 

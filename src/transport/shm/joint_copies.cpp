@@ -52,19 +52,19 @@ bool ShmJointCopies::is_peer_at_work() const {
   return incoming_ != nullptr && claims_.is_any_taken(*incoming_);
 }
 
-std::int64_t ShmJointCopies::get(std::uint64_t local, std::uint64_t remote, std::size_t bytes) {
-  const bool is_timed =
-      bytes >= OneCopyChoice::run_bytes_min && choice_.wants_time(Copy::by_kernel);
+std::int64_t ShmJointCopies::get(Pieces local, Pieces remote) {
+  std::size_t bytes = 0;
+  for (const platform::MemoryPiece& piece : local) bytes += piece.bytes;
+  const bool is_timed = bytes >= run_bytes_min && choice_.wants_time(Copy::by_kernel);
   const std::uint64_t began_ns = is_timed ? platform::monotonic_ns() : 0;
-  const platform::MemoryPiece here{local, bytes}, there{remote, bytes};
-  const std::int64_t copied = platform::read_memory(pid_, {&here, 1}, {&there, 1});
+  const std::int64_t copied = platform::read_memory(pid_, local, remote);
   if (is_timed && copied == static_cast<std::int64_t>(bytes))
     choice_.took(Copy::by_kernel, bytes, platform::monotonic_ns() - began_ns);
   return copied;
 }
 
 bool ShmJointCopies::wants_time(std::size_t bytes) {
-  return bytes >= OneCopyChoice::run_bytes_min && choice_.wants_time(Copy::by_peer);
+  return bytes >= run_bytes_min && choice_.wants_time(Copy::by_peer);
 }
 
 void ShmJointCopies::took(std::size_t bytes, std::uint64_t ns) {
@@ -100,13 +100,11 @@ bool ShmJointCopies::is_peer_there(std::uint64_t now_ns) {
   return true;
 }
 
-std::int64_t ShmJointCopies::put(std::uint64_t local, std::uint64_t remote, std::size_t bytes,
-                                 std::uint64_t* ns) {
+std::int64_t ShmJointCopies::put(Pieces local, Pieces remote, std::uint64_t* ns) {
   const std::uint64_t began_ns = platform::monotonic_ns();
   if (!is_peer_there(began_ns)) return -ESRCH;
-  const platform::MemoryPiece here{local, bytes}, there{remote, bytes};
-  const std::int64_t copied = platform::write_memory(pid_, {&here, 1}, {&there, 1});
-  if (ns != nullptr) *ns += platform::monotonic_ns() - began_ns;
+  const std::int64_t copied = platform::write_memory(pid_, local, remote);
+  *ns = platform::monotonic_ns() - began_ns;
   return copied;
 }
 

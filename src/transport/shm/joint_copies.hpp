@@ -48,15 +48,14 @@ class ShmJointCopies final : public JointCopies {
   bool withdraw(JointClaim claim) override;
   void close(JointClaim claim) override { claims_.close(claim); }
   [[nodiscard]] bool is_peer_at_work() const override;
-  std::int64_t get(std::uint64_t local, std::uint64_t remote, std::size_t bytes) override;
+  std::int64_t get(Pieces local, Pieces remote) override;
   [[nodiscard]] bool wants_time(std::size_t bytes) override;
   void took(std::size_t bytes, std::uint64_t ns) override;
   void give_up() override;
 
   [[nodiscard]] bool is_asked_for(std::size_t bytes) override;
   bool take(JointClaim claim) override;
-  std::int64_t put(std::uint64_t local, std::uint64_t remote, std::size_t bytes,
-                   std::uint64_t* ns) override;
+  std::int64_t put(Pieces local, Pieces remote, std::uint64_t* ns) override;
 
  private:
   using Copy = hostmem::OneCopyChoice::Copy;
@@ -66,6 +65,8 @@ class ShmJointCopies final : public JointCopies {
     hostmem::OneCopyWord trial = 0;
     bool operator==(const Said&) const = default;
   };
+  /// Shorter runs are not measured: half of the shortest message that may be copied jointly.
+  static constexpr std::size_t run_bytes_min = hostmem::OneCopyChoice::run_bytes_min / 2;
   /// For how long a process that was there still has its number: no host begins as many processes
   /// as it has numbers in that time.
   static constexpr std::uint64_t alive_ns = 10'000'000;

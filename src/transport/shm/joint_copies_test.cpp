@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <string>
 
@@ -12,6 +13,8 @@
 
 namespace hawser::transport::shm {
 namespace {
+
+using platform::MemoryPiece;
 
 constexpr std::size_t message_bytes = 128 << 10;
 constexpr std::size_t frame_bytes = 32 << 10;
@@ -46,12 +49,18 @@ class ShmJointCopiesTest : public ::testing::Test {
 TEST_F(ShmJointCopiesTest, CopyBothWays) {
   const std::string from(5000, 'x');
   std::string to(5000, '-');
-  EXPECT_EQ(receiver.get(address_of(to), address_of(from), 2000), 2000);
+  const MemoryPiece here{address_of(to), 2000}, there{address_of(from), 2000};
+  EXPECT_EQ(receiver.get({&here, 1}, {&there, 1}), 2000);
+  const std::array<MemoryPiece, 2> ours = {
+      {{address_of(from) + 2000, 1000}, {address_of(from) + 3000, 2000}}};
+  const std::array<MemoryPiece, 2> theirs = {
+      {{address_of(to) + 2000, 1000}, {address_of(to) + 3000, 2000}}};
   std::uint64_t ns = 0;
-  EXPECT_EQ(sender.put(address_of(from) + 2000, address_of(to) + 2000, 3000, &ns), 3000);
+  EXPECT_EQ(sender.put(ours, theirs, &ns), 3000);
   EXPECT_EQ(to, from);
   EXPECT_GT(ns, 0U);
-  EXPECT_LT(sender.put(address_of(from), 8, 3000, nullptr), 0) << "nobody has memory there";
+  const MemoryPiece nowhere{8, 2000};
+  EXPECT_LT(sender.put({&there, 1}, {&nowhere, 1}, &ns), 0);
 }
 
 TEST_F(ShmJointCopiesTest, NobodyWritesIntoAProcessThatHasOnlyTheNumber) {
@@ -59,14 +68,16 @@ TEST_F(ShmJointCopiesTest, NobodyWritesIntoAProcessThatHasOnlyTheNumber) {
   const std::string from(100, 'x');
   ShmJointCopies to_another(true);
   to_another.attach(platform::process_id(), platform::start_time(platform::process_id()) + 1);
-  EXPECT_EQ(to_another.put(address_of(from), address_of(to), 100, nullptr), -ESRCH);
+  const MemoryPiece here{address_of(from), 100}, there{address_of(to), 100};
+  std::uint64_t ns = 0;
+  EXPECT_EQ(to_another.put({&here, 1}, {&there, 1}, &ns), -ESRCH);
   EXPECT_EQ(to, std::string(100, '-'));
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   ShmJointCopies to_child(true);
   to_child.attach(child, platform::start_time(child) + 1);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  EXPECT_EQ(to_child.put(address_of(from), address_of(to), 100, nullptr), -ESRCH);
+  EXPECT_EQ(to_child.put({&here, 1}, {&there, 1}, &ns), -ESRCH);
 }
 
 TEST_F(ShmJointCopiesTest, ClaimsGoThroughTheWords) {
