@@ -8,14 +8,14 @@
 namespace hawser::p2p {
 namespace {
 
-constexpr std::int64_t chunk_bytes = 1 << 20;
-constexpr int somebody = 0, somebody_else = 0;
+constexpr std::int64_t longest_piece = 1 << 20;
+constexpr int a_peer = 0, another_peer = 0;
 
 TEST(CopyRun, TakesPiecesOfOnePeer) {
-  CopyRun run(chunk_bytes);
-  EXPECT_TRUE(run.add(&somebody, 100, 200, 10));
-  EXPECT_FALSE(run.add(&somebody_else, 300, 400, 10));
-  EXPECT_TRUE(run.add(&somebody, 500, 600, 20));
+  CopyRun run(longest_piece);
+  EXPECT_TRUE(run.add(&a_peer, 100, 200, 10));
+  EXPECT_FALSE(run.add(&another_peer, 300, 400, 10));
+  EXPECT_TRUE(run.add(&a_peer, 500, 600, 20));
   ASSERT_EQ(run.count(), 2U);
   EXPECT_EQ(run.bytes(), 30U);
   EXPECT_EQ(run.local()[1].address, 500U);
@@ -24,18 +24,18 @@ TEST(CopyRun, TakesPiecesOfOnePeer) {
 }
 
 TEST(CopyRun, TakesSoManyAndSoMuch) {
-  CopyRun many(chunk_bytes);
-  for (std::size_t i = 0; i < CopyRun::pieces_max; ++i) EXPECT_TRUE(many.add(&somebody, 1, 1, 1));
-  EXPECT_FALSE(many.add(&somebody, 1, 1, 1));
-  CopyRun much(chunk_bytes);
-  EXPECT_TRUE(much.add(&somebody, 1, 1, 2 * chunk_bytes));
-  EXPECT_EQ(much.bytes(), std::size_t{chunk_bytes}) << "a chunk of it";
-  EXPECT_FALSE(much.add(&somebody, 1, 1, 1));
+  CopyRun many(longest_piece);
+  for (std::size_t i = 0; i < CopyRun::pieces_max; ++i) EXPECT_TRUE(many.add(&a_peer, 1, 1, 1));
+  EXPECT_FALSE(many.add(&a_peer, 1, 1, 1));
+  CopyRun much(longest_piece);
+  EXPECT_TRUE(much.add(&a_peer, 1, 1, 2 * longest_piece));
+  EXPECT_EQ(much.bytes(), std::size_t{longest_piece}) << "a chunk of it";
+  EXPECT_FALSE(much.add(&a_peer, 1, 1, 1));
 }
 
 TEST(CopyRun, WhatWasCopiedIsThatOfTheFirstPieces) {
-  CopyRun run(chunk_bytes);
-  for (int i = 0; i < 3; ++i) run.add(&somebody, 1, 1, 100);
+  CopyRun run(longest_piece);
+  for (int i = 0; i < 3; ++i) run.add(&a_peer, 1, 1, 100);
   std::map<std::size_t, std::size_t> copied;
   const auto note = [&](std::size_t number, std::size_t bytes) { copied[number] = bytes; };
   EXPECT_TRUE(run.distribute(150, note));

@@ -16,8 +16,8 @@ namespace {
 
 using platform::MemoryPiece;
 
-constexpr std::size_t message_bytes = 128 << 10;
-constexpr std::size_t frame_bytes = 32 << 10;
+constexpr std::size_t whole_bytes = 128 << 10;
+constexpr std::size_t one_frame = 32 << 10;
 
 std::uint64_t address_of(const std::string& text) {
   return reinterpret_cast<std::uint64_t>(text.data());
@@ -36,8 +36,8 @@ class ShmJointCopiesTest : public ::testing::Test {
   /// Frames until the receiver wants something else to be tried.
   void receive_frames() {
     for (int i = 0; i < 10'000 && words.asked_from_bytes == 0; ++i) {
-      receiver.came_by_frames(frame_bytes, message_bytes);
-      if (receiver.wants_time_of_frames()) receiver.frames_took(frame_bytes, 2000);
+      receiver.came_by_frames(one_frame, whole_bytes);
+      if (receiver.wants_time_of_frames()) receiver.frames_took(one_frame, 2000);
     }
   }
 
@@ -94,35 +94,35 @@ TEST_F(ShmJointCopiesTest, ClaimsGoThroughTheWords) {
 }
 
 TEST_F(ShmJointCopiesTest, TheSenderHearsWhatItIsAskedFor) {
-  EXPECT_FALSE(sender.is_asked_for(message_bytes));
+  EXPECT_FALSE(sender.is_asked_for(whole_bytes));
   receive_frames();
-  EXPECT_TRUE(sender.is_asked_for(message_bytes));
-  EXPECT_TRUE(receiver.do_pay(message_bytes)) << "in a trial";
+  EXPECT_TRUE(sender.is_asked_for(whole_bytes));
+  EXPECT_TRUE(receiver.do_pay(whole_bytes)) << "in a trial";
   receiver.give_up();
-  EXPECT_FALSE(sender.is_asked_for(message_bytes));
-  EXPECT_FALSE(receiver.do_pay(message_bytes));
+  EXPECT_FALSE(sender.is_asked_for(whole_bytes));
+  EXPECT_FALSE(receiver.do_pay(whole_bytes));
 }
 
 TEST_F(ShmJointCopiesTest, WhatTheSenderReceivesIsTriedAtTheSameTime) {
   hostmem::JointWords back{};
   sender.open_incoming(&back);
   for (int i = 0; i < 10; ++i) {
-    sender.came_by_frames(frame_bytes, message_bytes);
-    sender.frames_took(frame_bytes, 2000);
+    sender.came_by_frames(one_frame, whole_bytes);
+    sender.frames_took(one_frame, 2000);
   }
   receive_frames();
-  EXPECT_TRUE(receiver.do_pay(message_bytes));
+  EXPECT_TRUE(receiver.do_pay(whole_bytes));
   EXPECT_EQ(back.asked_from_bytes, 0U);
-  EXPECT_TRUE(sender.is_asked_for(message_bytes));
+  EXPECT_TRUE(sender.is_asked_for(whole_bytes));
   EXPECT_NE(back.asked_from_bytes, 0U);
 }
 
 TEST_F(ShmJointCopiesTest, WithoutARingThereAreNone) {
   receiver.open_incoming(nullptr);
   sender.open_outgoing(nullptr);
-  EXPECT_FALSE(receiver.do_pay(message_bytes));
+  EXPECT_FALSE(receiver.do_pay(whole_bytes));
   EXPECT_FALSE(receiver.give_claim().has_value());
-  EXPECT_FALSE(sender.is_asked_for(message_bytes));
+  EXPECT_FALSE(sender.is_asked_for(whole_bytes));
   EXPECT_FALSE(sender.take(1));
 }
 
