@@ -10,7 +10,8 @@
 
 namespace hawser::collective {
 
-/// From its making to end(), every member may read the memory that the others let it read.
+/// From its making to end(), every member may read the memory that the others let it read, or write
+/// it, if that is what they show.
 class Reading {
  public:
   /// DATA: where the BYTES begin that this member lets the others read; null: nobody reads them.
@@ -24,13 +25,19 @@ class Reading {
   /// BYTES at OFFSET of what MEMBER lets us read. Whoever gives another number of bytes is not
   /// read.
   void read(int member, Count offset, std::byte* to, Count bytes) {
-    Offer from;
-    std::memcpy(&from, team_.shown_by(member, sizeof(from)), sizeof(from));
-    team_.expect(member, sizeof(from), result_);
-    team_.expect_bytes(member, from.bytes, bytes_, result_);
-    if (!result_.ok() || was_refused_) return;
+    const Offer from = offer_of(member);
+    if (!is_whole()) return;
     was_refused_ =
         !team_.read(member, from.data + static_cast<std::uint64_t>(offset), to, size_of(bytes));
+  }
+  /// Whether MEMBER lets us write what it shows.
+  [[nodiscard]] bool may_write(int member) { return offer_of(member).data != 0 && is_whole(); }
+  /// BYTES at FROM to OFFSET of that.
+  void write(int member, Count offset, const std::byte* from, Count bytes) {
+    const Offer to = offer_of(member);
+    if (!is_whole()) return;
+    was_refused_ =
+        !team_.write(member, to.data + static_cast<std::uint64_t>(offset), from, size_of(bytes));
   }
   /// The same, as the items of TO.
   void read(int member, Count offset, const Buffer& to) {
@@ -58,6 +65,14 @@ class Reading {
     std::uint64_t data;
     std::uint64_t bytes;
   };
+  /// What MEMBER shows, if it is as long as ours.
+  Offer offer_of(int member) {
+    Offer offer;
+    std::memcpy(&offer, team_.shown_by(member, sizeof(offer)), sizeof(offer));
+    team_.expect(member, sizeof(offer), result_);
+    team_.expect_bytes(member, offer.bytes, bytes_, result_);
+    return offer;
+  }
   Team& team_;
   const std::size_t bytes_;
   std::unique_ptr<std::byte[]> packed_;  // of one length in all reads

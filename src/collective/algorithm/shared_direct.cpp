@@ -1,13 +1,45 @@
 // The collectives that move data by members who read each other's memory.
 #include <optional>
 
+#include "base/cache_line.hpp"
 #include "collective/algorithm/reading.hpp"
 #include "collective/algorithm/shared.hpp"
 #include "collective/executor/local_step.hpp"
 
 namespace hawser::collective {
 
+namespace {
+
+/// Each member copies one half: the root writes it into the other's memory. Member 0 has the front,
+/// whoever the root is: so it stays in its caches.
+Result<void> direct_bcast_of_two(Team& team, const BcastArguments& a) {
+  const bool is_root = team.rank() == a.root;
+  const int other = 1 - team.rank();
+  const Count bytes = bytes_of(a.buffer);
+  constexpr auto line_bytes = static_cast<Count>(base::cache_line_bytes);
+  const Count front = bytes / 2 / line_bytes * line_bytes;
+  const Count begin = team.rank() == 0 ? 0 : front, mine = team.rank() == 0 ? front : bytes - front;
+  if (is_root) {
+    const OnePiece piece(to_const(a.buffer));
+    Reading reading(team, piece.data(), bytes);
+    if (reading.may_write(other)) reading.write(other, begin, piece.data() + begin, mine);
+    return reading.end() ? reading.take_result() : shared_bcast(team, a);
+  }
+  auto* const place = static_cast<std::byte*>(a.buffer.data);
+  const bool is_written = is_contiguous(*a.buffer.type);
+  Reading reading(team, is_written ? place : nullptr, bytes);
+  if (is_written) {
+    reading.read(other, begin, place + begin, mine);
+  } else {
+    reading.read(other, 0, a.buffer);
+  }
+  return reading.end() ? reading.take_result() : shared_bcast(team, a);
+}
+
+}  // namespace
+
 Result<void> direct_bcast(Team& team, const BcastArguments& a) {
+  if (team.size() == 2) return direct_bcast_of_two(team, a);
   std::optional<OnePiece> shown;
   if (team.rank() == a.root) shown.emplace(to_const(a.buffer));
   Reading reading(team, shown ? shown->data() : nullptr, bytes_of(a.buffer));

@@ -185,19 +185,40 @@ void Team::settle(Contest& contest) {
   contest.decide(sums);
 }
 
-bool Team::read(int member, std::uint64_t address, std::byte* to, std::size_t bytes) const {
-  if (has_left()) return false;
+namespace {
+
+/// COPY(here, there), as read_memory() and write_memory() do, until all BYTES are copied.
+template <class Copy>
+bool copy_whole(std::uint64_t here, std::uint64_t there, std::size_t bytes, const Copy& copy) {
   while (bytes > 0) {
-    const platform::MemoryPiece here{reinterpret_cast<std::uint64_t>(to), bytes};
-    const platform::MemoryPiece there{address, bytes};
-    const std::int64_t copied =
-        platform::read_memory(pids_[static_cast<std::size_t>(member)], {&here, 1}, {&there, 1});
+    const platform::MemoryPiece ours{here, bytes}, theirs{there, bytes};
+    const std::int64_t copied = copy({&ours, 1}, {&theirs, 1});
     if (copied <= 0) return false;
-    address += static_cast<std::uint64_t>(copied);
-    to += copied;
+    here += static_cast<std::uint64_t>(copied);
+    there += static_cast<std::uint64_t>(copied);
     bytes -= static_cast<std::size_t>(copied);
   }
   return true;
+}
+using Pieces = std::span<const platform::MemoryPiece>;
+
+}  // namespace
+
+bool Team::read(int member, std::uint64_t address, std::byte* to, std::size_t bytes) const {
+  if (has_left()) return false;
+  const pid_t pid = pids_[static_cast<std::size_t>(member)];
+  return copy_whole(
+      reinterpret_cast<std::uint64_t>(to), address, bytes,
+      [pid](Pieces here, Pieces there) { return platform::read_memory(pid, here, there); });
+}
+
+bool Team::write(int member, std::uint64_t address, const std::byte* from,
+                 std::size_t bytes) const {
+  if (has_left()) return false;
+  const pid_t pid = pids_[static_cast<std::size_t>(member)];
+  return copy_whole(
+      reinterpret_cast<std::uint64_t>(from), address, bytes,
+      [pid](Pieces here, Pieces there) { return platform::write_memory(pid, here, there); });
 }
 
 }  // namespace hawser::collective

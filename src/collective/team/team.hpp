@@ -69,6 +69,8 @@ class Team final : public core::Companion {
   [[nodiscard]] bool can_read() const { return !pids_.empty(); }
   /// Copies BYTES from ADDRESS in MEMBER's memory to TO; false if the host refuses.
   bool read(int member, std::uint64_t address, std::byte* to, std::size_t bytes) const;
+  /// Copies BYTES at FROM to ADDRESS in its memory; false likewise.
+  bool write(int member, std::uint64_t address, const std::byte* from, std::size_t bytes) const;
   /// A step of its own: whether all members say yes.
   bool do_all_say(bool yes);
   /// Called by all members alike: they do not read any more.

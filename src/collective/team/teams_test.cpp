@@ -50,7 +50,7 @@ TEST(Teams, AreEarnedByCalls) {
   });
 }
 
-TEST(Teams, ReadMemoryIfAllMembersAreWilling) {
+TEST(Teams, ReadAndWriteMemoryIfAllMembersAreWilling) {
   for (const int unwilling : {-1, 2}) {
     run_ranks(3, false, [&](Rank& rank) {
       Member member(rank, {.shared_after = 1}, rank.rank != unwilling);
@@ -72,6 +72,13 @@ TEST(Teams, ReadMemoryIfAllMembersAreWilling) {
       EXPECT_EQ(theirs, std::vector<int>(mine.size(), other));
       EXPECT_FALSE(team.read(other, 8, reinterpret_cast<std::byte*>(theirs.data()), 8));
       EXPECT_FALSE(team.do_all_say(rank.rank != 1));
+      const std::vector<int> ours(mine.size() / 2, 100 + rank.rank);
+      const auto* const from = reinterpret_cast<const std::byte*>(ours.data());
+      EXPECT_TRUE(team.write(other, there, from, ours.size() * sizeof(int)));
+      EXPECT_FALSE(team.write(other, 8, from, 8));
+      EXPECT_TRUE(team.do_all_say(true));
+      EXPECT_EQ(mine.front(), 100 + (rank.rank + 2) % 3);
+      EXPECT_EQ(mine[ours.size()], rank.rank);
       EXPECT_TRUE(team.do_all_say(true));
     });
   }

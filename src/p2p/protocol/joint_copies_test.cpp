@@ -128,7 +128,7 @@ TEST_F(JointCopies, WhatCanBeWrittenInPartComesByFrames) {
 
 TEST_F(JointCopies, WhatTheReceiverCanNotReadComesByFrames) {
   open_joint({}, joint_half_bytes / 4);
-  for (const std::size_t gets : {0, 2}) {
+  for (const std::size_t gets : {std::size_t{0}, std::size_t{2}}) {
     joint(*b).gets_left = gets;
     finish(*send(*a, *b, joint_bytes));
   }
