@@ -29,7 +29,7 @@ static_assert(std::endian::native == std::endian::little,
               "wire fields are little-endian; a big-endian host needs conversions");
 
 struct FramePrefix {
-  static constexpr std::uint8_t current_version = 2;
+  static constexpr std::uint8_t current_version = 3;
   static constexpr std::uint8_t sequenced = 1;
   static constexpr std::uint8_t checked = 0xc3;
   static constexpr std::uint8_t control_bit = 0x80;  // in classes of the channel layer
