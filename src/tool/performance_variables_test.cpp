@@ -140,12 +140,12 @@ TEST_F(PerformanceVariablesTest, AreWhatTheReportShows) {
   EXPECT_EQ(statistics.sent_sizes.messages(base::SizeHistogram::bin_of(8)), 1U);
   std::vector<std::string> protocols;
   for (const ProtocolCount& count : statistics.protocols) protocols.push_back(count.protocol);
-  EXPECT_EQ(protocols,
-            (std::vector<std::string>{"send.stream", "send.eager", "send.rendezvous_with_data",
-                                      "send.rendezvous", "fetch.nothing", "fetch.single_copy",
-                                      "fetch.rdma_get", "fetch.rdma_put", "fetch.zero_copy",
-                                      "fetch.copy_pipeline", "fetch.zero_copy_failed", "unexpected",
-                                      "delivery.sent_again", "delivery.failed_checksum"}));
+  EXPECT_EQ(protocols, (std::vector<std::string>{
+                           "send.stream", "send.eager", "send.rendezvous_with_data",
+                           "send.rendezvous", "fetch.nothing", "fetch.single_copy",
+                           "fetch.joint_copy", "fetch.rdma_get", "fetch.rdma_put",
+                           "fetch.zero_copy", "fetch.copy_pipeline", "fetch.zero_copy_failed",
+                           "unexpected", "delivery.sent_again", "delivery.failed_checksum"}));
   EXPECT_EQ(statistics.protocols[1].messages, 1U);
   EXPECT_FALSE(statistics.ledger.empty());
   for (const AccountBytes& account : statistics.ledger) {
