@@ -30,15 +30,6 @@ class Reading {
     was_refused_ =
         !team_.read(member, from.data + static_cast<std::uint64_t>(offset), to, size_of(bytes));
   }
-  /// Whether MEMBER lets us write what it shows.
-  [[nodiscard]] bool may_write(int member) { return offer_of(member).data != 0 && is_whole(); }
-  /// BYTES at FROM to OFFSET of that.
-  void write(int member, Count offset, const std::byte* from, Count bytes) {
-    const Offer to = offer_of(member);
-    if (!is_whole()) return;
-    was_refused_ =
-        !team_.write(member, to.data + static_cast<std::uint64_t>(offset), from, size_of(bytes));
-  }
   /// The same, as the items of TO.
   void read(int member, Count offset, const Buffer& to) {
     const Count bytes = bytes_of(to);
@@ -48,7 +39,16 @@ class Reading {
     read(member, offset, packed_.get(), bytes);
     if (is_whole()) p2p::unpack(to, 0, packed_.get(), bytes);
   }
-  /// All that was asked for has been read so far.
+  /// Whether MEMBER lets us write what it shows.
+  [[nodiscard]] bool may_write(int member) { return offer_of(member).data != 0 && is_whole(); }
+  /// BYTES at FROM to OFFSET of that.
+  void write(int member, Count offset, const std::byte* from, Count bytes) {
+    const Offer to = offer_of(member);
+    if (!is_whole()) return;
+    was_refused_ =
+        !team_.write(member, to.data + static_cast<std::uint64_t>(offset), from, size_of(bytes));
+  }
+  /// All that was asked for has been copied so far.
   [[nodiscard]] bool is_whole() const { return result_.ok() && !was_refused_; }
   /// Waits until all are done. False if a host refused one of them, which then do not read again.
   bool end() {
