@@ -30,6 +30,11 @@ class JointCopies : public TwoProcesses {
     EXPECT_FALSE(message->receiving->is_complete());
     return message;
   }
+  /// Each hears that the other is no more, as they do when a job ends early.
+  void end_with_each_other() {
+    a->end.table.lose({1, 1, 0}, "test");
+    b->end.table.lose({1, 0, 0}, "test");
+  }
   void expect_nothing_left() {
     EXPECT_TRUE(joint(*a).given.empty() && joint(*b).given.empty());
     EXPECT_FALSE(a->backend.has_work() || b->backend.has_work());
@@ -242,7 +247,7 @@ TEST_F(JointCopies, WhoWouldBeAskedIsAsked) {
 TEST_F(JointCopies, EndWithTheirPeer) {
   open_joint();
   const auto message = begin_one();
-  b->end.table.lose({1, 0, 0}, "test");
+  end_with_each_other();
   EXPECT_TRUE(message->receiving->is_complete());
   EXPECT_NE(message->receiving->error(), nullptr);
   EXPECT_EQ(joint(*b).withdrawn.size(), 1U) << "should it live, it writes no more";
@@ -256,7 +261,7 @@ TEST_F(JointCopies, EndWithTheirPeerOnTheSendersSide) {
   progress(*b, 2);
   progress(*a, 2);
   EXPECT_TRUE(a->backend.has_work());
-  a->end.table.lose({1, 1, 0}, "test");
+  end_with_each_other();
   EXPECT_TRUE(message->sending->is_complete());
   EXPECT_NE(message->sending->error(), nullptr);
   EXPECT_FALSE(a->backend.has_work());
