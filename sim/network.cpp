@@ -48,6 +48,12 @@ NetworkSettings NetworkSettings::draw(Random& random) {
   return settings;
 }
 
+void NetworkSettings::draw_copies(Random& random) {
+  one_copy_pays_one_in = random.below(4);
+  joint_copy_one_in = random.below(4);
+  joint_claims_max = random.between<std::size_t>(1, 14);
+}
+
 void NetworkSettings::draw_failures(Random& random, std::uint32_t processes) {
   if (rails == 1 || random.one_in(4)) return;
   constexpr std::uint64_t failures_max = 4;

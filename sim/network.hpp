@@ -24,6 +24,7 @@
 #include "sim/connections.hpp"
 #include "sim/crossings.hpp"
 #include "sim/held_memory.hpp"
+#include "sim/joint_claims.hpp"
 #include "sim/probes.hpp"
 #include "sim/random.hpp"
 #include "sim/scheduler.hpp"
@@ -60,6 +61,9 @@ struct NetworkSettings {
   std::uint64_t no_room_one_in = 0;      // reservations that find none, though there is some
   std::uint64_t single_copy_one_in = 0;  // pairs that may copy; 0: none
   std::uint64_t single_copy_refused_one_in = 0;  // copies, in mid-message too
+  std::uint64_t one_copy_pays_one_in = 0;        // messages that cross another one
+  std::uint64_t joint_copy_one_in = 0;           // messages that cross none
+  std::size_t joint_claims_max = 1;              // of one direction, at a time
   std::uint64_t preempted_one_in = 0;            // polls that let another process run first
   bool has_datagrams = false;                    // processes share ud_send instead of shared_queue
   std::uint64_t datagram_lost_one_in = 0;
@@ -88,6 +92,8 @@ struct NetworkSettings {
     return std::ranges::any_of(port_failures, [](const auto& each) { return each.for_ns == 0; });
   }
   static NetworkSettings draw(Random& random);
+  /// Which messages are copied once where that is a choice. From a stream of its own.
+  void draw_copies(Random& random);
   /// What fails, in a job of PROCESSES with several rails.
   void draw_failures(Random& random, std::uint32_t processes);
 };
@@ -174,6 +180,7 @@ class Network {
   [[nodiscard]] Connections& connections() { return connections_; }
   [[nodiscard]] Crossings& crossings() { return crossings_; }
   [[nodiscard]] HeldMemories& held_memories() { return held_memories_; }
+  [[nodiscard]] JointClaims& joint_claims() { return joint_claims_; }
 
   /// Nothing arrives any more; what is sent to it goes nowhere.
   void close(std::uint32_t port);
@@ -229,6 +236,7 @@ class Network {
   Connections connections_;
   Crossings crossings_;
   HeldMemories held_memories_;
+  JointClaims joint_claims_;
   std::size_t restless_handshakes_ = 0;
   std::map<ChannelKey, Channel> channels_;
   NetworkProbes probes_;

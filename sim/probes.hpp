@@ -20,8 +20,13 @@ struct NetworkProbes {
   std::uint64_t copies = 0;
   std::uint64_t copies_refused = 0;
   std::uint64_t side_copies = 0;  // of them by a second network
-  std::uint64_t full = 0;         // reservations that found no room
-  std::uint64_t taken_early = 0;  // frames that a receive took past progress
+  std::uint64_t joint_reads = 0;  // calls that copied some of parts of joint copies
+  std::uint64_t joint_writes = 0;
+  std::uint64_t joint_copies_refused = 0;
+  std::uint64_t joint_parts_withdrawn = 0;  // that their sender did not copy
+  std::uint64_t joint_parts_too_late = 0;   // to be withdrawn
+  std::uint64_t full = 0;                   // reservations that found no room
+  std::uint64_t taken_early = 0;            // frames that a receive took past progress
   std::uint64_t datagrams_lost = 0;
   std::uint64_t datagrams_repeated = 0;
   std::uint64_t datagrams_sent_again = 0;
@@ -77,6 +82,11 @@ inline constexpr std::array network_probes = {
     NetworkProbe{"single copies", &NetworkProbes::copies},
     NetworkProbe{"single copies by a second network", &NetworkProbes::side_copies},
     NetworkProbe{"single copies refused", &NetworkProbes::copies_refused},
+    NetworkProbe{"parts of joint copies read", &NetworkProbes::joint_reads},
+    NetworkProbe{"parts of joint copies written", &NetworkProbes::joint_writes},
+    NetworkProbe{"parts of joint copies refused", &NetworkProbes::joint_copies_refused},
+    NetworkProbe{"parts of joint copies withdrawn", &NetworkProbes::joint_parts_withdrawn},
+    NetworkProbe{"parts of joint copies withdrawn too late", &NetworkProbes::joint_parts_too_late},
     NetworkProbe{"frames without room", &NetworkProbes::full},
     NetworkProbe{"frames taken past progress", &NetworkProbes::taken_early},
     NetworkProbe{"datagrams lost", &NetworkProbes::datagrams_lost},

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "sim/copy_pieces.hpp"
 
 namespace hawser::sim {
 
@@ -15,29 +16,6 @@ using transport::Link;
 using transport::MemoryPiece;
 
 namespace {
-
-/// Copies at most LIMIT bytes from the pieces of REMOTE, in order, to those of LOCAL.
-std::int64_t copy_pieces(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote,
-                         std::uint64_t limit) {
-  std::uint64_t copied = 0;
-  std::size_t from = 0;
-  std::uint64_t from_offset = 0;
-  for (const MemoryPiece& to : local) {
-    for (std::uint64_t done = 0; done < to.bytes && from < remote.size() && copied < limit;) {
-      const std::uint64_t bytes =
-          std::min({to.bytes - done, remote[from].bytes - from_offset, limit - copied});
-      std::memmove(reinterpret_cast<void*>(to.address + done),
-                   reinterpret_cast<const void*>(remote[from].address + from_offset), bytes);
-      copied += bytes;
-      done += bytes;
-      from_offset += bytes;
-      if (from_offset < remote[from].bytes) continue;
-      ++from;
-      from_offset = 0;
-    }
-  }
-  return static_cast<std::int64_t>(copied);
-}
 
 /// Channels that stand upon a connection.
 bool is_connected(ChannelKind kind) {
@@ -60,6 +38,7 @@ SimLink::SimLink(Network& network, transport::Sink& sink, Holdings& holdings, tr
       is_up_(is_up),
       self_(self),
       peer_(peer),
+      joint_copies_(network, self, peer),
       connection_(network, sink, *this, holdings, self, peer) {
   earnable_.add(network.settings().has_datagrams ? ChannelKind::rc_send : ChannelKind::ring);
   network.note_link(self, peer);
@@ -194,7 +173,7 @@ bool SimLink::give_back(ChannelKind kind) {
       break;
     default:
       network_.send_control(self_, peer_, Parcel::give_back);
-      channels_.remove(kind);
+      remove(kind);
   }
   return true;
 }
@@ -246,9 +225,11 @@ std::int64_t SimLink::get(std::span<const MemoryPiece> local, std::span<const Me
     return -EPERM;
   }
   ++network_.probes().copies;
-  std::uint64_t bytes = 0;
-  for (const MemoryPiece& piece : local) bytes += piece.bytes;
-  return copy_pieces(local, remote, random.one_in(4) ? 1 + random.below(bytes) : bytes);
+  return copy_some(random, local, remote);
+}
+
+bool SimLink::does_one_copy_pay(std::size_t) {
+  return network_.random().one_in(network_.settings().one_copy_pays_one_in);
 }
 
 Result<std::unique_ptr<transport::HeldMemory>> SimLink::hold(std::uint64_t address,
@@ -304,6 +285,7 @@ bool SimLink::send_cleared(const transport::DirectMessage& message,
 void SimLink::abandon() {
   if (std::exchange(is_lost_, true)) return;
   connection_.abandon();
+  end_joint_copies();
   channels_ = {};
   incoming_ = {};
 }
@@ -432,6 +414,7 @@ void SimTransport::handle_crossing(SimLink& link, const Arrival& arrival) {
 void SimTransport::handle(SimLink& link, const Arrival& arrival) {
   if (arrival.parcel == Parcel::lost) {
     link.is_lost_ = true;
+    link.end_joint_copies();
     link.set_incoming(ChannelKind::ring, false);
     link.connection_.forget();
     if (link.announced_) sink_.on_lost(link, "it has ended");

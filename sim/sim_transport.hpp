@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/joint_copies.hpp"
 #include "sim/network.hpp"
 #include "sim/sim_connection.hpp"
 #include "transport/transport.hpp"
@@ -59,6 +60,8 @@ class SimLink final : public transport::Link {
   void pop(ChannelKind kind) override;
   std::int64_t get(std::span<const transport::MemoryPiece> local,
                    std::span<const transport::MemoryPiece> remote) override;
+  [[nodiscard]] bool does_one_copy_pay(std::size_t bytes) override;
+  [[nodiscard]] transport::JointCopies* joint_copies() override { return &joint_copies_; }
   Result<std::unique_ptr<transport::HeldMemory>> hold(std::uint64_t address,
                                                       std::size_t bytes) override;
   [[nodiscard]] bool is_registered(std::uint64_t address, std::size_t bytes) override;
@@ -82,13 +85,25 @@ class SimLink final : public transport::Link {
   };
   static constexpr std::uint64_t nothing = ~std::uint64_t{0};
 
-  void add(ChannelKind kind) { channels_.add(kind); }
-  void remove(ChannelKind kind) { channels_.remove(kind); }
+  void add(ChannelKind kind) {
+    channels_.add(kind);
+    joint_copies_.set_outgoing(channels_.has(ChannelKind::ring));
+  }
+  void remove(ChannelKind kind) {
+    channels_.remove(kind);
+    joint_copies_.set_outgoing(channels_.has(ChannelKind::ring));
+  }
   void set_earnable(ChannelKind kind, bool is_earnable) {
     is_earnable ? earnable_.add(kind) : earnable_.remove(kind);
   }
   void set_incoming(ChannelKind kind, bool is_there) {
     is_there ? incoming_.add(kind) : incoming_.remove(kind);
+    joint_copies_.set_incoming(incoming_.has(ChannelKind::ring));
+  }
+  /// The peer is lost.
+  void end_joint_copies() {
+    network_.joint_claims().end(self_, peer_);
+    joint_copies_.set_outgoing(false);
   }
   bool has_room(ChannelKind kind);
   void on_operation_ended(std::uint64_t token, bool was_done);
@@ -104,7 +119,8 @@ class SimLink final : public transport::Link {
   const std::uint32_t peer_;
   bool announced_ = false;  // the sink knows of it
   bool is_lost_ = false;
-  SimConnection connection_;  // where there are datagrams
+  SimJointCopies joint_copies_;  // where there are rings
+  SimConnection connection_;     // where there are datagrams
   std::unique_ptr<std::byte[]> reserved_;
   std::size_t reserved_bytes_ = 0;
   std::uint64_t chained_ = nothing;  // the operation that the reserved frame will be behind

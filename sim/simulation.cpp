@@ -81,9 +81,20 @@ constexpr std::array<std::string_view, 10> connected_rules = {
     "size > 4K -> copy; size <= 1K -> rc_send; true -> ud_send",
     "size > 1K -> copy; size <= ud_max -> rc_fast_path; size <= 100 -> rc_send; true -> ud_send"};
 
+constexpr std::string_view last_of_shared_memory = "true -> shared_queue; ";
+
+/// Messages that are copied once only where that pays, and else go by a ring.
+void draw_copies_that_pay(Random& random, channel::PolicySettings& settings) {
+  std::string& rules = settings.send_rules;
+  const std::size_t begin = rules.find("one_copy_pays");
+  const std::size_t end = rules.find(last_of_shared_memory) + last_of_shared_memory.size();
+  rules.replace(begin, end - begin,
+                fmt::format("one_copy_pays and size >= {} -> single_copy; true -> ring; {}",
+                            64 << random.below(8), last_of_shared_memory));
+}
+
 void draw_connected_channels(Random& random, channel::PolicySettings& settings) {
   if (!random.one_in(4)) {
-    constexpr std::string_view last_of_shared_memory = "true -> shared_queue; ";
     std::string& rules = settings.send_rules;
     rules.resize(rules.find(last_of_shared_memory) + last_of_shared_memory.size());
     rules += random.pick(connected_rules);
@@ -131,6 +142,7 @@ struct Simulation {
   explicit Simulation(const Plan& plan)
       : seed(plan.seed),
         random(plan.seed, 0),
+        random_of_copies(plan.seed, 6),
         ranks(plan.ranks > 0 ? plan.ranks : random.between(2, 12)),
         settings(make_settings(plan)),
         oversubscribed(random.one_in(2)),
@@ -149,6 +161,7 @@ struct Simulation {
 
   session::Settings make_settings(const Plan& plan) {
     session::Settings drawn = draw_settings(random);
+    if (random_of_copies.one_in(2)) draw_copies_that_pay(random_of_copies, drawn.channel);
     if (plan.adjust_settings) plan.adjust_settings(drawn);
     return drawn;
   }
@@ -158,6 +171,7 @@ struct Simulation {
     const Death death{random.between<std::uint32_t>(0, static_cast<std::uint32_t>(ranks) - 1),
                       random.below(std::uint64_t{1000} << random.below(12))};
     if (plan.workload->tolerates_deaths && !random.one_in(4)) drawn.death = death;
+    drawn.draw_copies(random_of_copies);
     drawn.draw_failures(random, static_cast<std::uint32_t>(ranks));
     if (plan.adjust_network) plan.adjust_network(drawn);
     if (!drawn.has_datagrams) drawn.rails = 1;
@@ -172,6 +186,7 @@ struct Simulation {
     if (network.settings().is_alone) return nullptr;
     constexpr std::uint64_t other_seed = 0x9e3779b97f4a7c15;
     NetworkSettings drawn = NetworkSettings::draw(random);
+    drawn.draw_copies(random_of_copies);
     drawn.name = "beside";
     drawn.is_alone = false;
     drawn.has_datagrams = false;
@@ -292,6 +307,7 @@ struct Simulation {
 
   const std::uint64_t seed;
   Random random;
+  Random random_of_copies;
   const int ranks;
   const session::Settings settings;
   const bool oversubscribed;

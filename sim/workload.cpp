@@ -13,6 +13,8 @@ constexpr std::array workload_table = {
     WorkloadEntry{"ring", "a growing token goes round with blocking sends", make_ring},
     WorkloadEntry{"messages", "every way to send against every way to receive", make_messages},
     WorkloadEntry{"shifting", "partners that change from phase to phase", make_shifting},
+    WorkloadEntry{"transfers", "long messages between pairs, one of which may compute",
+                  make_transfers},
     WorkloadEntry{"flood", "many sends that nobody receives for a while", make_flood},
     WorkloadEntry{"collectives", "every collective, blocking or several at a time",
                   make_collectives},
