@@ -185,10 +185,13 @@ class OneCopyChoice {
     std::uint8_t untimed_ = 0;  // since the last look
   };
 
-  /// From one trial to the next, in trials: the fewest, doubled after each that changed nothing,
-  /// and the most.
+  /// From one trial to the next, in trials: the fewest, doubled after each that changed nothing, up
+  /// to so many that trials take one part in GAP_SHARE of the time, but no fewer and no more than
+  /// these.
   static constexpr std::uint32_t gap_min = 4;
-  static constexpr std::uint32_t gap_max = 64;
+  static constexpr std::uint32_t gap_limit_min = 64;
+  static constexpr std::uint32_t gap_limit_max = 512;
+  static constexpr std::uint32_t gap_share = 400;
   /// Bytes that do not count when the way changes; of longer messages the first one.
   static constexpr std::size_t left_out_bytes_min = std::size_t{2} << 20;
 
@@ -210,25 +213,39 @@ class OneCopyChoice {
     if (!is_other_way_quicker()) return;
     pays_ = !pays_;
     gap_ = gap_min;
+    pace_at_trial_ = 0;
     if (kind_ == Kind::jointly) trial_ = {};
     change_to(pays_, bytes);
   }
   [[nodiscard]] bool is_trial_due(std::size_t bytes) const {
     return is_settled(pays_) && !trial_.is_running() &&
            bytes_since_trial_ >=
-               gap_ * std::max(OneCopyTrial::bytes_min, OneCopyTrial::messages_min * bytes);
+               (has_slowed_down() ? gap_min : gap_) *
+                   std::max(OneCopyTrial::bytes_min, OneCopyTrial::messages_min * bytes);
+  }
+  /// The way in use takes half as long again as it did: what the other one took is old news.
+  [[nodiscard]] bool has_slowed_down() const {
+    return pace_at_trial_ > 0 && pace(pays_) * 2 > pace_at_trial_ * 3;
   }
   void begin_trial(std::size_t bytes) {
     ++trials_;
     tries_one_copy_ = !pays_;
+    if (has_slowed_down()) gap_ = gap_min;
     prepare_trial(bytes);
   }
   void prepare_trial(std::size_t bytes) {
-    gap_ = std::min(gap_ * 2, gap_max);
+    gap_ = std::min(gap_ * 2, gap_limit());
+    pace_at_trial_ = pace(pays_);
     bytes_since_trial_ = 0;
     is_asking_ = false;
     trial_.begin();
     change_to(!pays_, bytes);
+  }
+  [[nodiscard]] std::uint32_t gap_limit() const {
+    const std::uint64_t own = std::max(pace(pays_), 1U), other = pace(!pays_);
+    const std::uint64_t lost = other > own ? other - own : 0;  // of each trial, in its own length
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(gap_share * lost / own, gap_limit_min, gap_limit_max));
   }
   /// What is to come goes by ONE copy, or by frames, from a message of BYTES on.
   void change_to(bool one, std::size_t bytes) {
@@ -246,6 +263,9 @@ class OneCopyChoice {
   [[nodiscard]] std::uint32_t pace_of_one() const {
     if (kind_ == Kind::by_receiver) return record(Copy::by_kernel).pace();
     return std::max(record(Copy::by_kernel).pace(), record(Copy::by_peer).pace()) / 2;
+  }
+  [[nodiscard]] std::uint32_t pace(bool one) const {
+    return one ? pace_of_one() : pace_by_frames();
   }
   /// Those who write and read frames also wait for each other, a tenth of the time; so where each
   /// does both, frames have to be less work by as much, and by more where one copy is in use.
@@ -279,6 +299,7 @@ class OneCopyChoice {
 
   std::array<Record, 4> records_;
   std::uint32_t gap_ = gap_min;
+  std::uint32_t pace_at_trial_ = 0;      // of the way in use, when the last one began
   std::uint64_t bytes_since_trial_ = 0;  // began
   OneCopyTrial trial_;
   std::uint32_t trials_ = 0;     // that this side has begun

@@ -71,9 +71,11 @@ class CrossingPair {
   bool was_once_ = false;
 };
 
-/// Messages from one trial to the next, in the long run, and in one.
-constexpr int gap_messages = 4096;
+/// Messages of one trial, and from one to the next in the long run: 400 times what is lost in one.
 constexpr int trial_messages = 64;
+constexpr int gap_messages = 400 * trial_messages * (82 - 46) / 46;  // together
+constexpr int gap_messages_apart = 400 * trial_messages * (115 - 85) / 85;
+constexpr int long_run = 50'000;
 
 TEST(OneCopyChoice, IsOneCopyWhereThatTakesLessThanTwo) {
   CrossingPair pair;
@@ -91,21 +93,39 @@ TEST(OneCopyChoice, IsFramesUntilItIsKnownWhatTheyTake) {
 
 TEST(OneCopyChoice, FollowsAMoveOfTheProcesses) {
   CrossingPair pair;
-  pair.exchange(20'000, together);
+  pair.exchange(long_run, together);
   EXPECT_GT(pair.exchange(3000, apart), 2500) << "what frames take is looked at all the time";
-  pair.exchange(20'000, apart);
-  pair.exchange(gap_messages + trial_messages, together);
+  pair.exchange(long_run, apart);
+  pair.exchange(gap_messages_apart + trial_messages, together);
   EXPECT_LT(pair.exchange(1000, together), 2 * trial_messages + 1) << "after one trial";
 }
 
 TEST(OneCopyChoice, TriesTheOtherWaySeldom) {
   CrossingPair pair;
-  pair.exchange(20'000, together);
+  pair.exchange(long_run, together);
   pair.timed = 0;
   EXPECT_LE(pair.exchange(4 * gap_messages, together), 4 * trial_messages);
   EXPECT_LE(pair.timed, 4 * gap_messages + 4 * trial_messages * 5) << "one of nine frames";
-  pair.exchange(20'000, apart);
-  EXPECT_GE(pair.exchange(4 * gap_messages, apart), 4 * (gap_messages - trial_messages));
+  pair.exchange(long_run, apart);
+  EXPECT_GE(pair.exchange(4 * gap_messages_apart, apart),
+            4 * (gap_messages_apart - trial_messages));
+}
+
+TEST(OneCopyChoice, TrialsThatCostLessAreNotAsRare) {
+  constexpr Work nearly_alike{40, 40, 84};
+  constexpr int gap = 64 * trial_messages;
+  CrossingPair pair;
+  pair.exchange(long_run, nearly_alike);
+  EXPECT_GE(pair.exchange(4 * gap, nearly_alike), 3 * trial_messages);
+}
+
+TEST(OneCopyChoice, TriesSoonWhereTheWayInUseSlowsDown) {
+  constexpr int noticed_after = 9 * 50;  // runs, of which one in nine is timed
+  CrossingPair pair;
+  constexpr Work before{45, 70, 60}, now{20, 20, 100};  // less than frames took before
+  pair.exchange(long_run, before);
+  pair.exchange(noticed_after + trial_messages, now);
+  EXPECT_LT(pair.exchange(1000, now), 2 * trial_messages + 1);
 }
 
 TEST(OneCopyChoice, AFewOfVeryLongMessagesAreTried) {
