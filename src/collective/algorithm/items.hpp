@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/copy.hpp"
 #include "collective/algorithm/shared.hpp"
@@ -22,12 +23,16 @@ struct Items {
       quick != nullptr ? quick(in, inout, items) : op.apply(in, inout, items, type);
     };
   }
+  /// Which items come first: the last ones, where those have just been copied here and are in the
+  /// nearest cache.
+  enum class Order : std::uint8_t { first_to_last, last_to_first };
   /// into = source(0) op source(1) op … op source(MEMBERS - 1), where INTO is none of them,
   /// or the last one.
   template <class Source>
-  void combine(Source source, int members, std::byte* into, Count count) const {
+  void combine(Source source, int members, std::byte* into, Count count,
+               Order order = Order::first_to_last) const {
     const auto apply = applied();
-    in_runs(count, [&](Count begin, Count items) {
+    in_runs(count, order, [&](Count begin, Count items) {
       if (into != source(members - 1)) copy(into + begin, source(members - 1) + begin, items);
       for (int member = members - 2; member >= 0; --member)
         apply(source(member) + begin, into + begin, items);
@@ -38,7 +43,7 @@ struct Items {
   void combine_two(const std::byte* mine, bool first, std::byte* shown, std::byte* into,
                    Count count) const {
     const auto apply = applied();
-    in_runs(count, [&](Count begin, Count items) {
+    in_runs(count, Order::first_to_last, [&](Count begin, Count items) {
       if (first) {
         apply(mine + begin, shown + begin, items);
         copy(into + begin, shown + begin, items);
@@ -51,11 +56,14 @@ struct Items {
   /// PART(begin, items) for COUNT items run by run, so that what is made stays in the cache until
   /// it is done; BEGIN in bytes.
   template <class Part>
-  void in_runs(Count count, Part part) const {
+  void in_runs(Count count, Order order, Part part) const {
     constexpr Count run_bytes = 8192;
     const Count run = std::max<Count>(1, run_bytes / std::max<Count>(1, type.size()));
-    for (Count first = 0; first < count; first += run)
+    const Count runs = (count + run - 1) / run;
+    for (Count done = 0; done < runs; ++done) {
+      const Count first = run * (order == Order::first_to_last ? done : runs - 1 - done);
       part(bytes(first), std::min(run, count - first));
+    }
   }
 };
 

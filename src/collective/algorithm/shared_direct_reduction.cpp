@@ -18,16 +18,18 @@ using Memory = std::unique_ptr<std::byte[]>;
 Memory memory_of(std::size_t bytes) { return std::make_unique_for_overwrite<std::byte[]>(bytes); }
 
 /// Into INTO the COUNT items at OFFSET of all members, combined; MINE: this member's, from the
-/// first one on. In pieces that stay in the cache until they are combined.
+/// first one on. In pieces that stay in the cache until they are combined; if no memory is needed
+/// beside INTO, in pieces that are longer than that: each call of the kernel takes 0.35 us.
 void combine_out_of_all(Reading& reading, const Team& team, const Items& items,
                         const std::byte* mine, Count offset, Count count, std::byte* into) {
-  constexpr Count cached_bytes = 256 << 10, piece_bytes_min = 16 << 10;
+  constexpr Count cached_bytes = 256 << 10, piece_bytes_min = 16 << 10, piece_bytes_max = 1 << 20;
   const int me = team.rank(), n = team.size();
-  const Count piece_bytes = std::max(piece_bytes_min, cached_bytes / n);
-  const Count most =
-      std::clamp<Count>(piece_bytes / items.type.size(), 1, std::max<Count>(count, 1));
   // The last operand comes to where the result is made, the others here, but for this member's.
   const int places = me == n - 1 ? n - 1 : n - 2;
+  const Count piece_bytes =
+      places == 0 ? piece_bytes_max : std::max(piece_bytes_min, cached_bytes / n);
+  const Count most =
+      std::clamp<Count>(piece_bytes / items.type.size(), 1, std::max<Count>(count, 1));
   const Memory others = memory_of(size_of(items.bytes(most) * places));
   for (Count first = 0; first < count; first += most) {
     const Count some = std::min(most, count - first), begin = items.bytes(first);
@@ -43,7 +45,7 @@ void combine_out_of_all(Reading& reading, const Team& team, const Items& items,
         [&](int member) -> const std::byte* {
           return member == me ? mine + offset + begin : place(member);
         },
-        n, into + begin, some);
+        n, into + begin, some, Items::Order::last_to_first);
   }
 }
 
