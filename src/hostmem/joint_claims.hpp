@@ -32,7 +32,7 @@ struct JointWords {
   // Written by the receiver.
   /// It would be asked for messages of at least so many bytes before they are sent; 0: for none.
   alignas(base::cache_line_bytes) std::atomic<std::uint32_t> asked_from_bytes;
-  /// What it tries now: OneCopyChoice::trial_word().
+  /// What it tries now: JointCopyChoice::trial_word().
   std::atomic<std::uint32_t> trial;
   Claims withdrawn;
 

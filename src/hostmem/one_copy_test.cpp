@@ -26,7 +26,7 @@ constexpr Work apart_written{45, 70, 200};  // where the sender has just written
 /// Two processes, whose long messages cross.
 class CrossingPair {
  public:
-  using Copy = OneCopyChoice::Copy;
+  using Copy = TimedCopy;
 
   explicit CrossingPair(std::size_t each_bytes = crossing_bytes) : bytes_(each_bytes) {}
 
@@ -87,8 +87,12 @@ TEST(OneCopyChoice, IsOneCopyWhereThatTakesLessThanTwo) {
 TEST(OneCopyChoice, IsFramesUntilItIsKnownWhatTheyTake) {
   OneCopyChoice choice;
   for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(choice.next(crossing_bytes));
-  EXPECT_TRUE(choice.wants_time(OneCopyChoice::Copy::into_frame));
-  EXPECT_TRUE(choice.wants_time(OneCopyChoice::Copy::out_of_frame));
+  EXPECT_TRUE(choice.wants_time(TimedCopy::into_frame));
+  EXPECT_TRUE(choice.wants_time(TimedCopy::out_of_frame));
+}
+
+TEST(OneCopyChoice, KnowsNothingOfByPeer) {
+  EXPECT_FALSE(OneCopyChoice().wants_time(TimedCopy::by_peer));
 }
 
 TEST(OneCopyChoice, FollowsAMoveOfTheProcesses) {
@@ -155,121 +159,6 @@ TEST(OneCopyChoice, TheOtherOneFollows) {
   EXPECT_EQ(pair.followed, copied_once) << "in trials too";
   pair.followed = 0;
   EXPECT_EQ(pair.exchange(20'000, apart), pair.followed);
-}
-
-/// A process that receives long messages, none of which crosses one of its own, and what its peer
-/// does for them.
-class JointReceiver {
- public:
-  using Copy = OneCopyChoice::Copy;
-  /// Per KiB, in ns.
-  struct Paces {
-    std::uint64_t out_of_frame;
-    std::uint64_t by_kernel;
-    std::uint64_t by_peer;
-  };
-  /// So many MESSAGES of BYTES; how many of them were copied jointly.
-  int receive(int messages, std::size_t bytes, const Paces& paces) {
-    int jointly = 0;
-    for (int i = 0; i < messages; ++i) {
-      const std::size_t from_bytes = choice.asked_from_bytes();
-      const bool is_asked = from_bytes != 0 && bytes >= from_bytes;
-      asked += static_cast<int>(is_asked);
-      if (is_asked && choice.next(bytes)) {
-        ++jointly;
-        run(Copy::by_kernel, bytes / 2, paces.by_kernel);
-        run(Copy::by_peer, bytes / 2, paces.by_peer);
-        continue;
-      }
-      for (std::size_t at = 0; at < bytes; at += one_frame_bytes) {
-        const std::size_t frame_bytes = std::min(one_frame_bytes, bytes - at);
-        choice.came_by_frames(frame_bytes, bytes);
-        run(Copy::out_of_frame, frame_bytes, paces.out_of_frame);
-      }
-    }
-    return jointly;
-  }
-
-  OneCopyChoice choice{OneCopyChoice::Kind::jointly};
-  int asked = 0;
-
- private:
-  void run(Copy copy, std::size_t bytes, std::uint64_t pace) {
-    if (choice.wants_time(copy)) choice.took(copy, bytes, pace * bytes / 1024);
-  }
-};
-
-constexpr JointReceiver::Paces quick_kernel{60, 40, 44};
-constexpr JointReceiver::Paces written_before{60, 300, 290};
-
-TEST(JointCopyChoice, IsJointWhereTheSlowerHalfTakesLessThanAllOfTheFrames) {
-  EXPECT_GT(JointReceiver().receive(20'000, crossing_bytes, quick_kernel), 15'000);
-  EXPECT_LT(JointReceiver().receive(20'000, crossing_bytes, written_before), 20 * trial_messages);
-  constexpr JointReceiver::Paces slow_peer{60, 40, 125};
-  EXPECT_LT(JointReceiver().receive(20'000, crossing_bytes, slow_peer), 20 * trial_messages);
-}
-
-TEST(JointCopyChoice, KnowsNothingOfIntoFrame) {
-  OneCopyChoice choice(OneCopyChoice::Kind::jointly);
-  EXPECT_FALSE(choice.wants_time(OneCopyChoice::Copy::into_frame)) << "that is the peer's work";
-  EXPECT_FALSE(OneCopyChoice().wants_time(OneCopyChoice::Copy::by_peer));
-}
-
-TEST(JointCopyChoice, IsAskedForNothingUntilThereIsSomethingToTry) {
-  JointReceiver receiver;
-  EXPECT_EQ(receiver.receive(100, crossing_bytes, written_before), 0);
-  EXPECT_EQ(receiver.asked, 0);
-  receiver.receive(20'000, crossing_bytes, written_before);
-  EXPECT_LT(receiver.asked, 20 * trial_messages) << "in trials";
-}
-
-TEST(JointCopyChoice, GoesBackWhenItNoLongerPays) {
-  JointReceiver receiver;
-  receiver.receive(20'000, crossing_bytes, quick_kernel);
-  EXPECT_LT(receiver.receive(20'000, crossing_bytes, written_before), 1000);
-}
-
-TEST(JointCopyChoice, ShorterMessagesHaveToSaveWhatItTakesToAgree) {
-  JointReceiver receiver;
-  receiver.receive(20'000, crossing_bytes, quick_kernel);
-  constexpr std::size_t shorter_bytes = 5389;  // which saves (60 - 22) ns * 5389 / 1024
-  receiver.asked = 0;
-  EXPECT_EQ(receiver.receive(1, shorter_bytes - 512, quick_kernel), 0);
-  EXPECT_EQ(receiver.receive(1, shorter_bytes + 512, quick_kernel), 1);
-}
-
-TEST(JointCopyChoice, TheOtherDirectionIsTriedAtTheSameTime) {
-  JointReceiver here, there;
-  here.receive(100, crossing_bytes, quick_kernel);
-  there.receive(100, crossing_bytes, quick_kernel);
-  const OneCopyWord before = here.choice.trial_word();
-  while (here.choice.trial_word() == before) here.receive(1, crossing_bytes, quick_kernel);
-  EXPECT_EQ(here.choice.trial_word() & 1, 1U) << "one copy is tried";
-  const OneCopyWord own_word = there.choice.trial_word();
-  EXPECT_EQ(there.choice.asked_from_bytes(), 0U);
-  there.choice.join_trial(true);
-  EXPECT_NE(there.choice.asked_from_bytes(), 0U);
-  EXPECT_EQ(there.choice.trial_word(), own_word) << "or they would go on for ever";
-  EXPECT_GT(there.receive(2 * trial_messages, crossing_bytes, quick_kernel), trial_messages);
-}
-
-TEST(JointCopyChoice, ATrialThatIsOnIsNotBegunAgain) {
-  JointReceiver receiver;
-  receiver.receive(100, crossing_bytes, written_before);
-  receiver.choice.join_trial(true);
-  int jointly = receiver.receive(trial_messages / 2, crossing_bytes, written_before);
-  receiver.choice.join_trial(true);
-  jointly += receiver.receive(2 * trial_messages, crossing_bytes, written_before);
-  EXPECT_EQ(jointly, trial_messages);
-}
-
-TEST(JointCopyChoice, NothingIsTriedWhileMessagesCross) {
-  JointReceiver receiver;
-  for (int i = 0; i < 20'000; ++i) {
-    EXPECT_EQ(receiver.receive(1, crossing_bytes, quick_kernel), 0);
-    receiver.choice.put_off_trial();
-  }
-  EXPECT_EQ(receiver.asked, 0);
 }
 
 TEST(OneCopyFollower, HasAWholeTrialHoweverQuicklyItsPeerHadIt) {

@@ -6,10 +6,11 @@
 
 #include "platform/clock.hpp"
 #include "platform/process.hpp"
+#include "transport/shm/read_timed.hpp"
 
 namespace hawser::transport::shm {
 
-using hostmem::OneCopyChoice;
+using hostmem::JointCopyChoice;
 
 void ShmJointCopies::publish() {
   if (incoming_ == nullptr) return;
@@ -23,7 +24,7 @@ void ShmJointCopies::publish() {
 }
 
 void ShmJointCopies::came_by_frames(std::size_t bytes, std::size_t message_bytes) {
-  if (bytes < OneCopyChoice::run_bytes_min) return;
+  if (bytes < JointCopyChoice::run_bytes_min) return;
   choice_.came_by_frames(bytes, message_bytes);
   publish();
 }
@@ -53,14 +54,12 @@ bool ShmJointCopies::is_peer_at_work() const {
 }
 
 std::int64_t ShmJointCopies::get(Pieces local, Pieces remote) {
-  std::size_t bytes = 0;
-  for (const platform::MemoryPiece& piece : local) bytes += piece.bytes;
-  const bool is_timed = bytes >= run_bytes_min && choice_.wants_time(Copy::by_kernel);
-  const std::uint64_t began_ns = is_timed ? platform::monotonic_ns() : 0;
-  const std::int64_t copied = platform::read_memory(pid_, local, remote);
-  if (is_timed && copied == static_cast<std::int64_t>(bytes))
-    choice_.took(Copy::by_kernel, bytes, platform::monotonic_ns() - began_ns);
-  return copied;
+  return read_timed(
+      pid_, local, remote,
+      [&](std::size_t bytes) {
+        return bytes >= run_bytes_min && choice_.wants_time(Copy::by_kernel);
+      },
+      [&](std::size_t bytes, std::uint64_t ns) { choice_.took(Copy::by_kernel, bytes, ns); });
 }
 
 bool ShmJointCopies::wants_time(std::size_t bytes) {

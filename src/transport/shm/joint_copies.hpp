@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "hostmem/joint_claims.hpp"
-#include "hostmem/one_copy.hpp"
+#include "hostmem/joint_copy_choice.hpp"
 #include "transport/joint_copies.hpp"
 
 namespace hawser::transport::shm {
@@ -58,7 +58,7 @@ class ShmJointCopies final : public JointCopies {
   std::int64_t put(Pieces local, Pieces remote, std::uint64_t* ns) override;
 
  private:
-  using Copy = hostmem::OneCopyChoice::Copy;
+  using Copy = hostmem::TimedCopy;
   /// What stands in our words.
   struct Said {
     std::uint32_t asked_from_bytes = 0;
@@ -66,7 +66,7 @@ class ShmJointCopies final : public JointCopies {
     bool operator==(const Said&) const = default;
   };
   /// Shorter runs are not measured: half of the shortest message that may be copied jointly.
-  static constexpr std::size_t run_bytes_min = hostmem::OneCopyChoice::run_bytes_min / 2;
+  static constexpr std::size_t run_bytes_min = hostmem::JointCopyChoice::run_bytes_min / 2;
   /// For how long a process that was there still has its number: no host begins as many processes
   /// as it has numbers in that time.
   static constexpr std::uint64_t alive_ns = 10'000'000;
@@ -86,7 +86,7 @@ class ShmJointCopies final : public JointCopies {
   Said said_;
   std::uint32_t trial_seen_ = 0;  // the peer's
   hostmem::JointClaims claims_;
-  hostmem::OneCopyChoice choice_{hostmem::OneCopyChoice::Kind::jointly};
+  hostmem::JointCopyChoice choice_;
 };
 
 }  // namespace hawser::transport::shm

@@ -5,30 +5,32 @@
 
 #include "platform/clock.hpp"
 #include "platform/this_process.hpp"
+#include "transport/shm/read_timed.hpp"
 #include "transport/shm/room.hpp"
 
 namespace hawser::transport::shm {
 
 using hostmem::OneCopyChoice;
 using hostmem::SourceLines;
+using hostmem::TimedCopy;
 
-bool ShmLink::wants_time(OneCopyChoice::Copy kind, std::size_t bytes) {
+bool ShmLink::wants_time(TimedCopy kind, std::size_t bytes) {
   if (bytes < OneCopyChoice::run_bytes_min) return false;
   OneCopyChoice* const both_ways = one_copy_choice();
   return (both_ways != nullptr && both_ways->wants_time(kind)) ||
-         (kind == OneCopyChoice::Copy::out_of_frame && joint_copies_.wants_time_of_frames());
+         (kind == TimedCopy::out_of_frame && joint_copies_.wants_time_of_frames());
 }
 
 template <class Copy>
-void ShmLink::copy_timed(OneCopyChoice::Copy kind, std::size_t bytes, const Copy& copy) {
+void ShmLink::copy_timed(TimedCopy kind, std::size_t bytes, const Copy& copy) {
   if (!wants_time(kind, bytes)) return copy();
   const std::uint64_t began_ns = platform::monotonic_ns();
   copy();
   note_time(kind, bytes, platform::monotonic_ns() - began_ns);
 }
 
-void ShmLink::note_time(OneCopyChoice::Copy kind, std::size_t bytes, std::uint64_t ns) {
-  if (kind == OneCopyChoice::Copy::out_of_frame) joint_copies_.frames_took(bytes, ns);
+void ShmLink::note_time(TimedCopy kind, std::size_t bytes, std::uint64_t ns) {
+  if (kind == TimedCopy::out_of_frame) joint_copies_.frames_took(bytes, ns);
   if (OneCopyChoice* const both_ways = one_copy_choice(); both_ways != nullptr)
     both_ways->took(kind, bytes, ns);
 }
@@ -108,13 +110,13 @@ QueueSlot* ShmLink::claim_slot() {
 void ShmLink::copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (outgoing_ && outgoing_->is_reserved_past_cache() && bytes >= base::cache_line_bytes)
     return base::copy_past_cache(to, from, bytes);
-  copy_timed(OneCopyChoice::Copy::into_frame, bytes, [&] { copy_in_(to, from, bytes); });
+  copy_timed(TimedCopy::into_frame, bytes, [&] { copy_in_(to, from, bytes); });
 }
 
 void ShmLink::copy_out(std::byte* to, const std::byte* from, std::size_t bytes,
                        std::uint64_t message_bytes) {
   joint_copies_.came_by_frames(bytes, message_bytes);
-  copy_timed(OneCopyChoice::Copy::out_of_frame, bytes, [&] {
+  copy_timed(TimedCopy::out_of_frame, bytes, [&] {
     if (is_for_memory(to, bytes, message_bytes)) return base::copy_past_cache(to, from, bytes);
     const bool is_cell = incoming_ring_ && incoming_ring_->is_front_in_cell();
     hostmem::MeasuredCopy& copy = is_cell ? copy_out_of_cell_ : copy_out_;
@@ -196,14 +198,10 @@ bool ShmLink::does_one_copy_pay(std::size_t bytes) {
 }
 
 std::int64_t ShmLink::get(std::span<const MemoryPiece> local, std::span<const MemoryPiece> remote) {
-  constexpr auto kind = OneCopyChoice::Copy::by_kernel;
-  std::size_t bytes = 0;
-  for (const MemoryPiece& piece : local) bytes += piece.bytes;
-  const bool is_timed = wants_time(kind, bytes);
-  const std::uint64_t began_ns = is_timed ? platform::monotonic_ns() : 0;
-  const std::int64_t copied = platform::read_memory(pid_, local, remote);
-  if (is_timed && copied == static_cast<std::int64_t>(bytes))
-    note_time(kind, bytes, platform::monotonic_ns() - began_ns);
+  constexpr auto kind = TimedCopy::by_kernel;
+  const std::int64_t copied = read_timed(
+      pid_, local, remote, [&](std::size_t bytes) { return wants_time(kind, bytes); },
+      [&](std::size_t bytes, std::uint64_t ns) { note_time(kind, bytes, ns); });
   if (copied == -EPERM || copied == -ENOSYS) channels_.remove(ChannelKind::single_copy);
   return copied;
 }

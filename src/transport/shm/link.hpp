@@ -174,11 +174,11 @@ class ShmLink final : public Link {
   }
   /// Runs COPY of BYTES, whose time those who choose may want to know.
   template <class Copy>
-  void copy_timed(hostmem::OneCopyChoice::Copy kind, std::size_t bytes, const Copy& copy);
+  void copy_timed(hostmem::TimedCopy kind, std::size_t bytes, const Copy& copy);
   /// Whether one of the choices wants to know how long a run of BYTES takes.
-  bool wants_time(hostmem::OneCopyChoice::Copy kind, std::size_t bytes);
+  bool wants_time(hostmem::TimedCopy kind, std::size_t bytes);
   /// They are told.
-  void note_time(hostmem::OneCopyChoice::Copy kind, std::size_t bytes, std::uint64_t ns);
+  void note_time(hostmem::TimedCopy kind, std::size_t bytes, std::uint64_t ns);
 
   Identity identity_;
   std::uint32_t number_;
