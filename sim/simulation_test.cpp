@@ -198,7 +198,7 @@ TEST(Simulation, AChannelThatIsAcknowledgedMayLoseAFrame) {
 TEST(Simulation, GetsToWhatHappensSeldom) {
   NetworkProbes network;
   ProcessProbes processes;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const Outcome outcome = simulate({.seed = seed, .workload = find_workload("messages")});
     ASSERT_EQ(outcome.failure, "");
     network += outcome.network;
@@ -213,7 +213,7 @@ TEST(Simulation, GetsToWhatHappensSeldom) {
   EXPECT_GT(network.rings_granted, 200U);
   EXPECT_GT(network.rings_refused, 50U);
   EXPECT_GT(network.copies, 1000U);
-  EXPECT_GT(network.copies_refused, 30U);
+  EXPECT_GT(network.copies_refused, 50U);
   EXPECT_GT(network.full, 1000U);
   EXPECT_GT(processes.unexpected, 50U);
   for (const std::uint64_t sends : processes.sends) EXPECT_GT(sends, 50U);
@@ -236,8 +236,7 @@ TEST(Simulation, LongMessagesAreCopiedJointly) {
     const auto use_copies = [](session::Settings& settings) {
       keep_quiet(settings);
       settings.channel.send_rules =
-          "one_copy_pays and size >= 256 -> single_copy; true -> ring; true -> shared_queue; " +
-          std::string("true -> ud_send");
+          "one_copy_pays and size >= 256 -> single_copy; true -> ring; true -> shared_queue";
       settings.channel.earn_rules = "messages >= 2 -> ring";
     };
     const Outcome outcome = simulate({.seed = seed,
