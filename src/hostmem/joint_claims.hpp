@@ -45,26 +45,38 @@ namespace joint_claims {
 inline constexpr unsigned slot_bits = 4;
 constexpr std::size_t slot_of(JointClaim claim) { return claim & ((1U << slot_bits) - 1); }
 
+/// Of one slot: CLAIM was given after EARLIER. Numbers begin again; refresh_after keeps them near.
+constexpr bool is_later(JointClaim claim, JointClaim earlier) {
+  return static_cast<std::int32_t>(claim - earlier) > 0;
+}
+/// A slot's word of withdrawn claims is brought forward when it is so far behind.
+inline constexpr JointClaim refresh_after = 1U << 30;
 /// The sender's: whether the part is its own to write. If not, and it is not a claim that nobody
-/// can have given, the receiver may wait to hear that.
+/// can have given, the receiver may wait to hear that. A sender that comes late may find a later
+/// claim withdrawn, where its own was before.
 inline bool take(JointWords& words, JointClaim claim) {
   const std::size_t slot = slot_of(claim);
   if (slot >= JointWords::claims_max) return false;
   words.taken[slot].store(claim, std::memory_order_seq_cst);
-  return words.withdrawn[slot].load(std::memory_order_seq_cst) != claim;
+  return is_later(claim, words.withdrawn[slot].load(std::memory_order_seq_cst));
 }
 }  // namespace joint_claims
 
 /// The receiver's claims.
 class JointClaims {
  public:
+  /// GIVEN: the number of the last claim.
+  explicit JointClaims(std::uint32_t given = 0) : number_(given) {}
   /// None if all are in use.
-  std::optional<JointClaim> give() {
+  std::optional<JointClaim> give(JointWords& words) {
     for (std::size_t slot = 0; slot < JointWords::claims_max; ++slot) {
       if (used_[slot] != 0) continue;
       number_ = number_ % number_max + 1;
-      used_[slot] = number_ << joint_claims::slot_bits | static_cast<JointClaim>(slot);
-      return used_[slot];
+      const JointClaim claim = number_ << joint_claims::slot_bits | static_cast<JointClaim>(slot);
+      std::atomic<JointClaim>& withdrawn = words.withdrawn[slot];
+      if (claim - withdrawn.load(std::memory_order_relaxed) > joint_claims::refresh_after)
+        withdrawn.store(claim - (1U << joint_claims::slot_bits), std::memory_order_relaxed);
+      return used_[slot] = claim;
     }
     return std::nullopt;
   }
@@ -89,7 +101,7 @@ class JointClaims {
   static constexpr std::uint32_t number_max =
       (std::uint32_t{1} << (32 - joint_claims::slot_bits)) - 1;
   std::array<JointClaim, JointWords::claims_max> used_{};  // 0: none
-  std::uint32_t number_ = 0;
+  std::uint32_t number_;
 };
 
 }  // namespace hawser::hostmem

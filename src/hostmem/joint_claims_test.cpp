@@ -11,7 +11,7 @@ namespace {
 TEST(JointClaims, WhatIsTakenCanNotBeWithdrawn) {
   JointWords words{};
   JointClaims claims;
-  const JointClaim claim = claims.give().value();
+  const JointClaim claim = claims.give(words).value();
   EXPECT_FALSE(claims.is_any_taken(words));
   EXPECT_TRUE(joint_claims::take(words, claim));
   EXPECT_TRUE(claims.is_any_taken(words));
@@ -23,7 +23,7 @@ TEST(JointClaims, WhatIsTakenCanNotBeWithdrawn) {
 TEST(JointClaims, WhatIsWithdrawnCanNotBeTaken) {
   JointWords words{};
   JointClaims claims;
-  const JointClaim claim = claims.give().value();
+  const JointClaim claim = claims.give(words).value();
   EXPECT_TRUE(JointClaims::withdraw(words, claim));
   EXPECT_FALSE(joint_claims::take(words, claim));
 }
@@ -31,24 +31,56 @@ TEST(JointClaims, WhatIsWithdrawnCanNotBeTaken) {
 TEST(JointClaims, AnOldOneIsNotALaterOneInItsPlace) {
   JointWords words{};
   JointClaims claims;
-  const JointClaim first = claims.give().value();
+  const JointClaim first = claims.give(words).value();
   EXPECT_TRUE(JointClaims::withdraw(words, first));
   claims.close(first);
-  const JointClaim second = claims.give().value();
+  const JointClaim second = claims.give(words).value();
   EXPECT_NE(first, second);
   EXPECT_FALSE(joint_claims::take(words, first)) << "it is late";
   EXPECT_FALSE(claims.is_any_taken(words));
   EXPECT_TRUE(joint_claims::take(words, second));
 }
 
+TEST(JointClaims, AnOldOneIsNotTakenThoughALaterOneWasWithdrawnSince) {
+  JointWords words{};
+  JointClaims claims;
+  const JointClaim first = claims.give(words).value();
+  EXPECT_TRUE(JointClaims::withdraw(words, first));
+  claims.close(first);
+  const JointClaim second = claims.give(words).value();
+  EXPECT_EQ(joint_claims::slot_of(first), joint_claims::slot_of(second));
+  EXPECT_TRUE(JointClaims::withdraw(words, second));
+  EXPECT_FALSE(joint_claims::take(words, first)) << "it would write what is no longer there";
+  EXPECT_FALSE(joint_claims::take(words, second));
+}
+
+TEST(JointClaims, NumbersMayBeginAgain) {
+  constexpr std::uint32_t last_number = (1U << 28) - 1;
+  for (const std::uint32_t given :
+       {0U, 1U << 26, 1U << 27, 3U << 26, last_number - 1, last_number}) {
+    JointWords words{};
+    JointClaims claims(given);
+    const JointClaim first = claims.give(words).value();
+    EXPECT_TRUE(joint_claims::take(words, first)) << given;
+    claims.close(first);
+    const JointClaim second = claims.give(words).value();
+    EXPECT_TRUE(JointClaims::withdraw(words, second)) << given;
+    claims.close(second);
+    const JointClaim third = claims.give(words).value();
+    EXPECT_FALSE(joint_claims::take(words, second)) << given;
+    EXPECT_TRUE(joint_claims::take(words, third)) << given;
+  }
+}
+
 TEST(JointClaims, AreAsManyAsThereIsRoomFor) {
+  JointWords words{};
   JointClaims claims;
   std::set<JointClaim> given;
   for (std::size_t i = 0; i < JointWords::claims_max; ++i)
-    EXPECT_TRUE(given.insert(claims.give().value()).second);
-  EXPECT_FALSE(claims.give().has_value());
+    EXPECT_TRUE(given.insert(claims.give(words).value()).second);
+  EXPECT_FALSE(claims.give(words).has_value());
   claims.close(*given.begin());
-  EXPECT_TRUE(claims.give().has_value());
+  EXPECT_TRUE(claims.give(words).has_value());
 }
 
 TEST(JointClaims, OneInNoSlotIsNotTaken) {
@@ -60,7 +92,7 @@ TEST(JointClaims, OfTwoWhoWantThePartAtMostOneHasIt) {
   JointWords words{};
   JointClaims claims;
   for (int i = 0; i < 2000; ++i) {
-    const JointClaim claim = claims.give().value();
+    const JointClaim claim = claims.give(words).value();
     bool is_taken = false;
     std::thread sender([&] { is_taken = joint_claims::take(words, claim); });
     const bool is_withdrawn = JointClaims::withdraw(words, claim);

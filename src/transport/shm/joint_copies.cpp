@@ -42,7 +42,7 @@ void ShmJointCopies::put_off_trial() {
 }
 
 std::optional<JointClaim> ShmJointCopies::give_claim() {
-  return incoming_ != nullptr ? claims_.give() : std::nullopt;
+  return incoming_ != nullptr ? claims_.give(*incoming_) : std::nullopt;
 }
 
 bool ShmJointCopies::withdraw(JointClaim claim) {
