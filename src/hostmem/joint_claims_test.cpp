@@ -8,6 +8,14 @@
 namespace hawser::hostmem {
 namespace {
 
+/// A claim that its sender does not take in time.
+JointClaim lose_one(JointWords& words, JointClaims& claims) {
+  const JointClaim claim = claims.give(words).value();
+  EXPECT_TRUE(JointClaims::withdraw(words, claim));
+  claims.close(claim);
+  return claim;
+}
+
 TEST(JointClaims, WhatIsTakenCanNotBeWithdrawn) {
   JointWords words{};
   JointClaims claims;
@@ -31,9 +39,7 @@ TEST(JointClaims, WhatIsWithdrawnCanNotBeTaken) {
 TEST(JointClaims, AnOldOneIsNotALaterOneInItsPlace) {
   JointWords words{};
   JointClaims claims;
-  const JointClaim first = claims.give(words).value();
-  EXPECT_TRUE(JointClaims::withdraw(words, first));
-  claims.close(first);
+  const JointClaim first = lose_one(words, claims);
   const JointClaim second = claims.give(words).value();
   EXPECT_NE(first, second);
   EXPECT_FALSE(joint_claims::take(words, first)) << "it is late";
@@ -44,12 +50,9 @@ TEST(JointClaims, AnOldOneIsNotALaterOneInItsPlace) {
 TEST(JointClaims, AnOldOneIsNotTakenThoughALaterOneWasWithdrawnSince) {
   JointWords words{};
   JointClaims claims;
-  const JointClaim first = claims.give(words).value();
-  EXPECT_TRUE(JointClaims::withdraw(words, first));
-  claims.close(first);
-  const JointClaim second = claims.give(words).value();
+  const JointClaim first = lose_one(words, claims);
+  const JointClaim second = lose_one(words, claims);
   EXPECT_EQ(joint_claims::slot_of(first), joint_claims::slot_of(second));
-  EXPECT_TRUE(JointClaims::withdraw(words, second));
   EXPECT_FALSE(joint_claims::take(words, first)) << "it would write what is no longer there";
   EXPECT_FALSE(joint_claims::take(words, second));
 }
@@ -63,9 +66,8 @@ TEST(JointClaims, NumbersMayBeginAgain) {
     const JointClaim first = claims.give(words).value();
     EXPECT_TRUE(joint_claims::take(words, first)) << given;
     claims.close(first);
-    const JointClaim second = claims.give(words).value();
-    EXPECT_TRUE(JointClaims::withdraw(words, second)) << given;
-    claims.close(second);
+    SCOPED_TRACE(given);
+    const JointClaim second = lose_one(words, claims);
     const JointClaim third = claims.give(words).value();
     EXPECT_FALSE(joint_claims::take(words, second)) << given;
     EXPECT_TRUE(joint_claims::take(words, third)) << given;
